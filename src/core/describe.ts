@@ -1,0 +1,107 @@
+/**
+ * The desired resources of one attachment, in the order in which they are made: each behind those that it needs.
+ *
+ * ADD makes them, CHECK compares them, plan prints them: there is no second list.
+ */
+import type { Attachment } from './attachment.ts'
+import { formatIp, type Ip, networkOf } from './ip.ts'
+import type { Resource } from './resource.ts'
+import { type Assigned, type RouteText, resolveRoutes } from './routes.ts'
+
+/** What of the configuration matters here. */
+export interface NetworkOptions {
+  readonly bridge: string
+  readonly isGateway: boolean
+  readonly forceAddress: boolean
+  readonly ipMasq: boolean
+  readonly mtu: number
+  readonly hairpinMode: boolean
+  readonly promiscMode: boolean
+  readonly enabledad: boolean
+  readonly portIsolation: boolean
+}
+
+export interface Ends {
+  readonly host: string
+  readonly hostMac: string
+  readonly mac: string
+  readonly label: string
+  /** A path that `ip link … netns` takes. */
+  readonly netns: string
+  readonly bridgeMac: string
+  /** Does the kernel masquerade in the family `inet`? */
+  readonly inetNat: boolean
+}
+
+export interface Desire {
+  readonly options: NetworkOptions
+  readonly attachment: Attachment
+  readonly ends: Ends
+  readonly assigned: readonly Assigned[]
+  readonly routes: readonly RouteText[]
+  /** False when another IPAM plugin keeps the addresses. */
+  readonly ownStore: boolean
+}
+
+export function describe(desire: Desire): readonly Resource[] {
+  const { options, attachment, ends, assigned } = desire
+  const { ifname } = attachment
+  const gateways = options.isGateway ? assigned.filter(({ gateway }) => gateway) : []
+  return [
+    ...(desire.ownStore
+      ? assigned.map(({ cidr }) => ({ kind: 'reservation', address: formatIp(cidr.ip), attachment }) as const)
+      : []),
+    { kind: 'veth', ...pick(ends), ifname, mtu: options.mtu },
+    {
+      kind: 'bridge',
+      name: options.bridge,
+      mac: ends.bridgeMac,
+      mtu: options.mtu,
+      promisc: options.promiscMode,
+    },
+    ...forwarding(options.bridge, gateways),
+    ...gateways.map(
+      ({ cidr, gateway }) =>
+        ({
+          kind: 'gateway',
+          bridge: options.bridge,
+          cidr: { ip: gateway as Ip, prefix: cidr.prefix },
+          force: options.forceAddress,
+        }) as const,
+    ),
+    {
+      kind: 'port',
+      host: ends.host,
+      bridge: options.bridge,
+      hairpin: options.hairpinMode,
+      isolated: options.portIsolation,
+    },
+    { kind: 'link', ifname, host: ends.host, mac: ends.mac, mtu: options.mtu },
+    ...assigned.map(({ cidr }) => ({ kind: 'address', ifname, cidr, dad: options.enabledad }) as const),
+    ...resolveRoutes(desire.routes, assigned, ifname),
+    ...(options.ipMasq
+      ? assigned.map(
+          ({ cidr }) =>
+            ({ kind: 'masquerade', address: cidr.ip, subnet: networkOf(cidr), attachment, inet: ends.inetNat }) as const,
+        )
+      : []),
+  ]
+}
+
+function pick({ host, hostMac, mac, label, netns }: Ends) {
+  return { host, hostMac, mac, label, netns }
+}
+
+/** A gateway forwards; and where the host switches IPv6 off on new devices, the bridge needs it all the same. */
+function forwarding(bridge: string, gateways: readonly Assigned[]): readonly Resource[] {
+  const has = (family: number) => gateways.some(({ cidr }) => cidr.ip.family === family)
+  return [
+    ...(has(4) ? ([{ kind: 'sysctl', key: 'net/ipv4/ip_forward', value: '1' }] as const) : []),
+    ...(has(6)
+      ? ([
+          { kind: 'sysctl', key: `net/ipv6/conf/${bridge}/disable_ipv6`, value: '0' },
+          { kind: 'sysctl', key: 'net/ipv6/conf/all/forwarding', value: '1' },
+        ] as const)
+      : []),
+  ]
+}

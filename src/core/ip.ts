@@ -1,0 +1,86 @@
+/** IP addresses and prefixes as numbers, and their one canonical spelling (RFC 5952 for IPv6, as Go prints it). */
+import { Address4, Address6 } from 'ip-address'
+
+export type Family = 4 | 6
+
+export interface Ip {
+  readonly family: Family
+  readonly value: bigint
+}
+
+/** An address with a prefix length: `10.9.0.2/24`. The address may have host bits. */
+export interface Cidr {
+  readonly ip: Ip
+  readonly prefix: number
+}
+
+/** Bits of an address of this family. */
+export function widthOf(family: Family): number {
+  return family === 4 ? 32 : 128
+}
+
+const MAPPED = 0xffffn << 32n
+
+/** Parses an address without prefix or zone; an IPv4-mapped IPv6 address is the IPv4 one, as in Go's net.ParseIP. */
+export function parseIp(text: string): Ip | undefined {
+  if (text.includes('/') || text.includes('%')) return undefined
+  try {
+    if (!text.includes(':')) return { family: 4, value: new Address4(text).bigInt() }
+    const value = new Address6(text).bigInt()
+    return value >> 32n === MAPPED >> 32n ? { family: 4, value: value & 0xffffffffn } : { family: 6, value }
+  } catch {
+    return undefined
+  }
+}
+
+export function parseCidr(text: string): Cidr | undefined {
+  const slash = text.indexOf('/')
+  const ip = slash < 0 ? undefined : parseIp(text.slice(0, slash))
+  const digits = text.slice(slash + 1)
+  if (!ip || !/^\d{1,3}$/.test(digits)) return undefined
+  const prefix = Number(digits)
+  return prefix <= widthOf(ip.family) ? { ip, prefix } : undefined
+}
+
+export function formatIp(ip: Ip): string {
+  if (ip.family === 4) {
+    const n = Number(ip.value)
+    return `${n >>> 24}.${(n >>> 16) & 255}.${(n >>> 8) & 255}.${n & 255}`
+  }
+  return Address6.fromBigInt(ip.value).correctForm()
+}
+
+export function formatCidr(cidr: Cidr): string {
+  return `${formatIp(cidr.ip)}/${cidr.prefix}`
+}
+
+function hostMask(cidr: Cidr): bigint {
+  return (1n << BigInt(widthOf(cidr.ip.family) - cidr.prefix)) - 1n
+}
+
+/** The prefix itself, host bits cleared. */
+export function networkOf(cidr: Cidr): Cidr {
+  return { ip: { family: cidr.ip.family, value: cidr.ip.value & ~hostMask(cidr) }, prefix: cidr.prefix }
+}
+
+/** The last address of the prefix (IPv4: its broadcast address). */
+export function lastOf(cidr: Cidr): Ip {
+  return { family: cidr.ip.family, value: cidr.ip.value | hostMask(cidr) }
+}
+
+export function contains(cidr: Cidr, ip: Ip): boolean {
+  return cidr.ip.family === ip.family && networkOf(cidr).ip.value === (ip.value & ~hostMask(cidr))
+}
+
+/** True when the two prefixes share an address. */
+export function overlaps(a: Cidr, b: Cidr): boolean {
+  return contains(a, b.ip) || contains(b, a.ip)
+}
+
+export function sameIp(a: Ip, b: Ip): boolean {
+  return a.family === b.family && a.value === b.value
+}
+
+export function plus(ip: Ip, n: bigint): Ip {
+  return { family: ip.family, value: ip.value + n }
+}

@@ -1,0 +1,18 @@
+import { line } from '../line.ts'
+import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
+
+/** The sandbox end of the pair, up. */
+export const link: Kind<Of<'link'>> = {
+  scope: 'attachment',
+  whenPresent: 'refuse',
+  name: (want) => `interface ${want.ifname}`,
+  inspect(want, seen) {
+    const have = seen.sandbox.get(want.ifname)
+    if (!have) return ABSENT
+    if (want.mac && have.mac !== want.mac) return different(want.mac, have.mac)
+    if (want.mtu > 0 && have.mtu !== want.mtu) return different(`mtu ${want.mtu}`, `mtu ${have.mtu}`)
+    return have.up ? PRESENT : different('up', 'down')
+  },
+  create: (want) => [{ tool: 'ip', on: 'sandbox', line: line`link set dev ${want.ifname} up` }],
+  remove: () => [], // it goes with the veth
+}

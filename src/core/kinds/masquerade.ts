@@ -1,0 +1,76 @@
+import { commentOf, digest, networkKey } from '../attachment.ts'
+import { type Cidr, formatCidr, formatIp } from '../ip.ts'
+import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
+
+/** Table and chain are those of the reference plugin's nftables backend, so that both see each other's rules. */
+export const TABLE = 'cni_plugins_masquerade'
+const RULES = 'masq_checks'
+
+/**
+ * One element in the set of (network, subnet), and a constant rule for that set: traffic from a pod to anywhere but
+ * its own subnet leaves with the node's address. Adding an element costs the kernel far less than adding a rule.
+ */
+export const masquerade: Kind<Of<'masquerade'>> = {
+  scope: 'attachment',
+  whenPresent: 'keep',
+  name: (want) => `masquerade ${formatIp(want.address)}`,
+  inspect(want, seen) {
+    const at = setOf(want)
+    const comment = seen.masquerade.elements.get(`${at} ${formatIp(want.address)}`)
+    if (comment === undefined) return ABSENT
+    if (!seen.masquerade.served.has(at)) return different('a rule that masquerades', 'none')
+    const mine = commentOf(want.attachment)
+    return comment.slice(0, 33) === mine.slice(0, 33) ? PRESENT : different(mine, comment)
+  },
+  create: (want) => [
+    {
+      tool: 'nft',
+      lines: [`add element ${setOf(want)} { ${formatIp(want.address)} comment ${quoted(commentOf(want.attachment))} }`],
+      whenMissing: setUp(want),
+    },
+  ],
+  // Deleting what is not there is an error to nft, adding what is there is none: so both, in one transaction.
+  remove(want) {
+    const element = `${setOf(want)} { ${formatIp(want.address)} }`
+    return [{ tool: 'nft', lines: [`add element ${element}`, `delete element ${element}`], whenMissing: [] }]
+  },
+}
+
+/** `inet cni_plugins_masquerade pods_…`: family, table and set, as nft wants them. */
+export function setOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' | 'inet'>): string {
+  const family = want.inet ? 'inet' : want.subnet.ip.family === 4 ? 'ip' : 'ip6'
+  return `${family} ${TABLE} ${setName(want.attachment.network, want.subnet)}`
+}
+
+function setName(network: string, subnet: Cidr): string {
+  return `pods_${digest('masquerade', network, formatCidr(subnet)).slice(0, 12)}`
+}
+
+/** Everything below the element. `create set` makes the second of two that race fail as a whole. */
+function setUp(want: Of<'masquerade'>): readonly string[] {
+  const { network } = want.attachment
+  const [family = '', , set = ''] = setOf(want).split(' ')
+  const ip = want.subnet.ip.family === 4 ? 'ip' : 'ip6'
+  const type = want.subnet.ip.family === 4 ? 'ipv4_addr' : 'ipv6_addr'
+  const subnet = formatCidr(want.subnet)
+  const multicast = [
+    ...(family === 'ip6' ? [] : ['ip daddr 224.0.0.0/4']),
+    ...(family === 'ip' ? [] : ['ip6 daddr ff00::/8']),
+  ]
+  return [
+    `add table ${family} ${TABLE}`,
+    `add chain ${family} ${TABLE} ${RULES}`,
+    `add chain ${family} ${TABLE} postrouting { type nat hook postrouting priority 100; }`,
+    `flush chain ${family} ${TABLE} postrouting`,
+    ...multicast.map((match) => `add rule ${family} ${TABLE} postrouting ${match} return`),
+    `add rule ${family} ${TABLE} postrouting goto ${RULES}`,
+    `create set ${family} ${TABLE} ${set} { type ${type}; comment ${quoted(`net: ${network}, ${subnet}`)}; }`,
+    `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${ip} daddr != ${subnet} masquerade ` +
+      `comment ${quoted(`${networkKey(network)}, net: ${network}`)}`,
+  ]
+}
+
+/** nft's comments hold 128 bytes. Nothing in them needs escaping: names have no quotes by their patterns. */
+function quoted(text: string): string {
+  return `"${text.slice(0, 128)}"`
+}

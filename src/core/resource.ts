@@ -1,0 +1,185 @@
+/**
+ * What Pontoon makes, as plain data: resources, what the host has of them, and the lines that make and remove them.
+ */
+import type { Attachment } from './attachment.ts'
+import type { Cidr, Family, Ip } from './ip.ts'
+
+export interface Reservation {
+  readonly kind: 'reservation'
+  readonly address: string
+  readonly attachment: Attachment
+}
+
+export interface Veth {
+  readonly kind: 'veth'
+  readonly host: string
+  readonly ifname: string
+  readonly hostMac: string
+  readonly mac: string
+  /** 0: the kernel's default. */
+  readonly mtu: number
+  readonly label: string
+  /** A path that `ip link … netns` takes. */
+  readonly netns: string
+}
+
+export interface Bridge {
+  readonly kind: 'bridge'
+  readonly name: string
+  readonly mac: string
+  readonly mtu: number
+  readonly promisc: boolean
+}
+
+export interface Sysctl {
+  readonly kind: 'sysctl'
+  /** Below /proc/sys, as sysctl(8) takes it with slashes. */
+  readonly key: string
+  readonly value: string
+}
+
+export interface Gateway {
+  readonly kind: 'gateway'
+  readonly bridge: string
+  readonly cidr: Cidr
+  /** Replace an address that is in the way. */
+  readonly force: boolean
+}
+
+export interface Port {
+  readonly kind: 'port'
+  readonly host: string
+  readonly bridge: string
+  readonly hairpin: boolean
+  readonly isolated: boolean
+}
+
+/** The sandbox end, up. */
+export interface Link {
+  readonly kind: 'link'
+  readonly ifname: string
+  readonly host: string
+  /** '' and 0: not compared. */
+  readonly mac: string
+  readonly mtu: number
+}
+
+export interface Address {
+  readonly kind: 'address'
+  readonly ifname: string
+  readonly cidr: Cidr
+  readonly dad: boolean
+}
+
+export interface Route {
+  readonly kind: 'route'
+  readonly ifname: string
+  readonly dst: Cidr
+  readonly via: Ip | undefined
+  readonly onlink: boolean
+  readonly mtu: number
+  readonly advmss: number
+  readonly priority: number
+  readonly table: number
+  readonly scope: number | undefined
+}
+
+export interface Masquerade {
+  readonly kind: 'masquerade'
+  readonly address: Ip
+  readonly subnet: Cidr
+  readonly attachment: Attachment
+  /** The table's family: `inet`, or the address's own where the kernel has no NAT in `inet` (before 5.2). */
+  readonly inet: boolean
+}
+
+export type Resource = Reservation | Veth | Bridge | Sysctl | Gateway | Port | Link | Address | Route | Masquerade
+export type Of<K extends Resource['kind']> = Extract<Resource, { kind: K }>
+
+/** A literal line of a tool, or a file's new content. `apply` runs them, `plan` prints them. */
+export type Op =
+  | { readonly tool: 'ip'; readonly on: 'host' | 'sandbox'; readonly line: string }
+  | { readonly tool: 'nft'; readonly lines: readonly string[]; readonly whenMissing: readonly string[] }
+  | { readonly tool: 'sysctl'; readonly key: string; readonly value: string }
+  | { readonly tool: 'store'; readonly action: 'reserve' | 'release'; readonly address: string }
+
+export interface SeenAddress {
+  readonly family: Family
+  /** Canonical, with prefix length. */
+  readonly cidr: string
+  readonly tentative: boolean
+  readonly failed: boolean
+}
+
+export interface SeenLink {
+  readonly index: number
+  readonly name: string
+  /** `bridge`, `veth`, … ; '' for a device of no kind. */
+  readonly type: string
+  readonly mac: string
+  readonly mtu: number
+  readonly up: boolean
+  readonly running: boolean
+  readonly promisc: boolean
+  readonly master?: string | undefined
+  /** Interface index of a veth's other end, in the other end's namespace. */
+  readonly peer?: number | undefined
+  readonly alias?: string | undefined
+  readonly port?: { readonly state: string; readonly hairpin: boolean; readonly isolated: boolean } | undefined
+  readonly addresses: readonly SeenAddress[]
+}
+
+export interface SeenRoute {
+  readonly dst: string
+  readonly via: string
+  readonly table: number
+  readonly scope: number
+  readonly priority: number
+  readonly mtu: number
+  readonly advmss: number
+}
+
+/** The masquerading that is there: elements by set, rules by the set they look into. */
+export interface SeenMasquerade {
+  /** `family table-set address` → comment. */
+  readonly elements: ReadonlyMap<string, string>
+  /** Sets that a rule masquerades for, as `family set`. */
+  readonly served: ReadonlySet<string>
+}
+
+export interface Observed {
+  readonly host: ReadonlyMap<string, SeenLink>
+  readonly sandbox: ReadonlyMap<string, SeenLink>
+  readonly routes: readonly SeenRoute[]
+  readonly sysctls: ReadonlyMap<string, string>
+  /** Address → `containerID ifname` of its owner. */
+  readonly reservations: ReadonlyMap<string, string>
+  readonly masquerade: SeenMasquerade
+}
+
+export type Finding =
+  | { readonly is: 'absent' }
+  | { readonly is: 'present' }
+  | { readonly is: 'different'; readonly want: string; readonly have: string }
+
+export interface Kind<R extends Resource> {
+  /** Shared by the network's attachments, or made for one. */
+  readonly scope: 'network' | 'attachment'
+  /** What ADD does when it is there already. */
+  readonly whenPresent: 'keep' | 'refuse'
+  /** `bridge cni0`, for messages and plans. */
+  name(want: R): string
+  inspect(want: R, seen: Observed): Finding
+  create(want: R): readonly Op[]
+  /** Succeeds when there was nothing. */
+  remove(want: R): readonly Op[]
+  /** What makes a different one right. Without it, or when it is empty, the difference is a conflict. */
+  repair?(want: R, seen: Observed): readonly Op[]
+}
+
+export const PRESENT: Finding = { is: 'present' }
+export const ABSENT: Finding = { is: 'absent' }
+
+export function different(want: string | number, have: string | number): Finding {
+  return { is: 'different', want: String(want), have: String(have) }
+}
