@@ -1,0 +1,3 @@
+export async function buildNode() {
+  throw new Error('not written yet')
+}

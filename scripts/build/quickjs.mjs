@@ -1,0 +1,83 @@
+/**
+ * `dist/pontoon`: the bundle as bytecode in a C program, linked with the quickjs-ng engine.
+ *
+ * The engine is compiled once per version, architecture and set of flags, and kept below the user's cache directory.
+ * It is linked dynamically: a static glibc hides `closefrom`, and the engine then closes every possible descriptor
+ * one by one before each exec.
+ */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { bundle } from './bundle.mjs'
+import { cacheDirectory, quickjsSource } from './quickjs-source.mjs'
+
+const run = promisify(execFile)
+
+const engineFiles = ['quickjs', 'quickjs-libc', 'libregexp', 'libunicode', 'dtoa']
+const compileFlags = ['-O2', '-D_GNU_SOURCE', '-funsigned-char', '-fwrapv', '-ffunction-sections', '-fdata-sections']
+const linkFlags = ['-Wl,--gc-sections', '-lm', '-lpthread', '-ldl']
+
+/** The tools of an architecture. The compiler `qjsc` always runs here: its bytecode is the same for both. */
+export function targetOf(arch) {
+  const here = { x64: 'x86_64', arm64: 'aarch64' }
+  if (!Object.hasOwn(here, arch)) throw new Error(`no target for the architecture ${arch}`)
+  const prefix = arch === process.arch ? '' : `${here[arch]}-linux-gnu-`
+  return { arch, cc: process.env.CC && prefix === '' ? process.env.CC : `${prefix}gcc`, strip: `${prefix}strip` }
+}
+
+/** Bundles `entry`, compiles it and links the executable `output`. */
+export async function buildQuickjs({ entry, output, arch = process.arch }) {
+  const source = quickjsSource()
+  const target = targetOf(arch)
+  const engine = await compileEngine(source, target)
+  const work = mkdtempSync(join(tmpdir(), 'pontoon-build-'))
+  try {
+    const script = join(work, 'pontoon.js')
+    await bundle('quickjs', { entry, outfile: script, define: { QUICKJS_VERSION: JSON.stringify(source.version) } })
+    const program = join(work, 'pontoon.c')
+    await run(engine.qjsc, ['-m', '-e', '-s', '-n', 'pontoon', '-o', program, script])
+    const made = join(work, 'pontoon')
+    await run(target.cc, ['-O1', '-I', source.directory, '-o', made, program, ...engine.objects, ...linkFlags])
+    await run(target.strip, ['-s', made])
+    await run('mv', ['-f', made, output]) // another file system, perhaps; and it may be running
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+/** The object files for the target, and a `qjsc` that runs here. */
+async function compileEngine(source, target) {
+  const objects = await compileObjects(source, target)
+  const native = target.arch === process.arch ? objects : await compileObjects(source, targetOf(process.arch))
+  const qjsc = join(native.directory, 'qjsc')
+  return { objects: objects.files, qjsc }
+}
+
+async function compileObjects(source, target) {
+  const flagsKey = createHash('sha256')
+    .update([target.cc, ...compileFlags].join(' '))
+    .digest('hex')
+    .slice(0, 8)
+  const home = join(cacheDirectory(), 'quickjs-ng', 'objects')
+  const directory = join(home, `${source.key}-${target.arch}-${flagsKey}`)
+  const files = (where) => engineFiles.map((name) => join(where, `${name}.o`))
+  if (existsSync(directory)) return { directory, files: files(directory) }
+
+  console.log(`build: compiling quickjs-ng ${source.version} for ${target.arch} (once, about a minute)`)
+  mkdirSync(home, { recursive: true })
+  const work = mkdtempSync(join(home, '.compile-'))
+  try {
+    const compile = (name) =>
+      run(target.cc, [...compileFlags, '-c', join(source.directory, `${name}.c`), '-o', join(work, `${name}.o`)])
+    const native = target.arch === process.arch
+    await Promise.all([...engineFiles, ...(native ? ['qjsc'] : [])].map(compile))
+    if (native) await run(target.cc, ['-o', join(work, 'qjsc'), join(work, 'qjsc.o'), ...files(work), ...linkFlags])
+    if (!existsSync(directory)) renameSync(work, directory)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+  return { directory, files: files(directory) }
+}

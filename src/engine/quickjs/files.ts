@@ -1,0 +1,151 @@
+/** Files. Descriptors are closed on every path; a failure is told as a `FileError`. */
+import * as os from 'qjs:os'
+import { FileError, type FileStat } from '../engine.ts'
+import { checked, errnoName } from './errno.ts'
+import { decode, encode } from './utf8.ts'
+
+export function readFile(path: string): string {
+  const descriptor = openFile(path)
+  try {
+    return readAll(descriptor, path, Number.MAX_SAFE_INTEGER)
+  } finally {
+    os.close(descriptor)
+  }
+}
+
+/** Reads to the end, as text; more than `limit` bytes is `EFBIG`. */
+export function readAll(descriptor: number, path: string, limit: number): string {
+  let buffer = new ArrayBuffer(4096)
+  let length = 0
+  for (;;) {
+    if (length === buffer.byteLength) {
+      const larger = new ArrayBuffer(buffer.byteLength * 4)
+      new Uint8Array(larger).set(new Uint8Array(buffer))
+      buffer = larger
+    }
+    const count = os.read(descriptor, buffer, length, buffer.byteLength - length)
+    if (count === 0) return decode(new Uint8Array(buffer, 0, length))
+    if (mayTryAgain(count)) continue
+    length += checked(count, 'read', path)
+    if (length > limit) throw new FileError('EFBIG', 'read', path)
+  }
+}
+
+/** Writes all of it; answers with 0 or a negative errno. */
+export function writeAll(descriptor: number, bytes: Uint8Array<ArrayBuffer>): number {
+  let written = 0
+  while (written < bytes.length) {
+    const count = os.write(descriptor, bytes.buffer, bytes.byteOffset + written, bytes.length - written)
+    if (mayTryAgain(count)) continue
+    if (count < 0) return count
+    written += count
+  }
+  return 0
+}
+
+/** Whoever gave us the descriptor may have made it non-blocking: then wait, since there is nothing else to do. */
+function mayTryAgain(result: number): boolean {
+  const name = result < 0 ? errnoName(result) : ''
+  if (name === 'EAGAIN') os.sleep(1)
+  return name === 'EAGAIN' || name === 'EINTR'
+}
+
+export function createFile(path: string, content: string, mode: number): void {
+  const descriptor = checked(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), 'create', path)
+  const failed = writeAndClose(descriptor, content)
+  if (failed < 0) os.remove(path)
+  checked(failed, 'write', path)
+}
+
+export function overwriteFile(path: string, content: string): void {
+  const descriptor = checked(os.open(path, os.O_WRONLY | os.O_TRUNC), 'open', path)
+  checked(writeAndClose(descriptor, content), 'write', path)
+}
+
+/** A network file system may tell of a failed write only when the file is closed. */
+function writeAndClose(descriptor: number, content: string): number {
+  const written = writeAll(descriptor, encode(content))
+  const closed = os.close(descriptor)
+  return written < 0 ? written : closed
+}
+
+export function rename(from: string, to: string): void {
+  checked(os.rename(from, to), 'rename', from)
+}
+
+export function removeFile(path: string): void {
+  // remove(3) would take an empty directory too.
+  const [found] = os.lstat(path)
+  if (found && (found.mode & os.S_IFMT) === os.S_IFDIR) throw new FileError('EISDIR', 'remove', path)
+  checked(os.remove(path), 'remove', path)
+}
+
+export function removeDirectory(path: string): void {
+  // With the slash, remove(3) never takes a file.
+  checked(os.remove(`${path}/`), 'remove directory', path)
+}
+
+export function makeDirectory(path: string): void {
+  let result = os.mkdir(path, 0o755)
+  const parent = path.slice(0, path.lastIndexOf('/'))
+  if (result < 0 && errnoName(result) === 'ENOENT' && parent !== '') {
+    makeDirectory(parent)
+    result = os.mkdir(path, 0o755)
+  }
+  const isThere = result < 0 && errnoName(result) === 'EEXIST' && stat(path).kind === 'directory'
+  if (!isThere) checked(result, 'make directory', path)
+}
+
+export function listDirectory(path: string): readonly string[] {
+  const [names, errno] = os.readdir(path)
+  checked(-errno, 'list', path)
+  return names.filter((name) => name !== '.' && name !== '..')
+}
+
+export function stat(path: string): FileStat {
+  const [found, errno] = os.stat(path)
+  if (!found) throw new FileError(errnoName(errno), 'stat', path)
+  return { kind: kindOf(found.mode), device: found.dev, inode: found.ino, size: found.size, modified: found.mtime }
+}
+
+function kindOf(mode: number): FileStat['kind'] {
+  const format = mode & os.S_IFMT
+  if (format === os.S_IFREG) return 'file'
+  if (format === os.S_IFDIR) return 'directory'
+  return format === os.S_IFLNK ? 'link' : 'other'
+}
+
+export function readLink(path: string): string {
+  const [target, errno] = os.readlink(path)
+  checked(-errno, 'read link', path)
+  return target
+}
+
+/** `O_TMPFILE` with the `O_DIRECTORY` of x86-64, and with that of arm64. */
+const TEMPORARY = [0o20200000, 0o20040000]
+const REFUSALS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ETXTBSY'])
+
+/**
+ * There is no access(2) here. Opening a file for writing asks the same of the kernel; for a directory, opening an
+ * unnamed temporary file does, and leaves neither a name nor a new modification time. A file system that has no such
+ * files says so only after it has looked at permissions and the read-only flag, hence every other error is a yes.
+ */
+export function canWrite(path: string): boolean {
+  const [found] = os.stat(path)
+  if (!found) return false
+  const isDirectory = (found.mode & os.S_IFMT) === os.S_IFDIR
+  for (const flag of isDirectory ? TEMPORARY : [0]) {
+    const result = os.open(path, os.O_WRONLY | flag, 0o600)
+    if (result >= 0) os.close(result)
+    if (result >= 0 || errnoName(result) !== 'EINVAL') return result >= 0 || !REFUSALS.has(errnoName(result))
+  }
+  return true
+}
+
+export function openFile(path: string): number {
+  return checked(os.open(path, os.O_RDONLY), 'open', path)
+}
+
+export function closeFile(descriptor: number): void {
+  os.close(descriptor)
+}
