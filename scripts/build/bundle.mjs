@@ -21,6 +21,7 @@ const engines = {
     target: 'node24',
     // proper-lockfile asks for graceful-fs, which patches all of node:fs at start: 10 ms for a queue we have no use for.
     alias: { 'graceful-fs': 'node:fs' },
+    define: { 'import.meta.url': '""' }, // asked for only where nothing is bundled
   },
 }
 
@@ -40,8 +41,8 @@ export async function bundle(engine, { entry, outfile, define = {} }) {
     legalComments: 'none',
     charset: 'utf8',
     logLevel: 'warning',
-    define: { ...versionConstants(), ...define },
     ...engines[engine],
+    define: { ...versionConstants(), ...engines[engine].define, ...define },
   })
 }
 

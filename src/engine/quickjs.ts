@@ -2,6 +2,7 @@
 import * as os from 'qjs:os'
 import * as std from 'qjs:std'
 import type { Engine } from './engine.ts'
+import { checked, errnoName } from './quickjs/errno.ts'
 import { readAll, writeAll } from './quickjs/files.ts'
 import { encode } from './quickjs/utf8.ts'
 
@@ -78,9 +79,10 @@ export function readStdin(limit: number): string {
 }
 
 export function writeStdout(text: string): void {
-  writeAll(1, encode(text))
+  const result = writeAll(1, encode(text))
+  if (result < 0 && !['EPIPE', 'EBADF'].includes(errnoName(result))) checked(result, 'write', 'stdout')
 }
 
 export function writeStderr(text: string): void {
-  writeAll(2, encode(text))
+  writeAll(2, encode(text)) // a lost log line is no reason to fail
 }

@@ -59,14 +59,16 @@ export function spawn(options: SpawnOptions): Child {
   function settle(): void {
     if (!output.closed || !errors.closed) return
     for (let tries = 0; tries < 8; tries++) {
-      if (hasExited()) return finish()
+      if (hasExited()) break
       os.sleep(0)
     }
     pollExit(1)
   }
 
   function pollExit(delay: number): void {
-    poll = os.setTimeout(() => (hasExited() ? finish() : pollExit(Math.min(delay * 2, 20))), delay)
+    if (poll !== undefined) os.clearTimeout(poll)
+    if (hasExited()) finish()
+    else poll = os.setTimeout(() => pollExit(Math.min(delay * 2, 20)), delay)
   }
 
   function finish(): void {

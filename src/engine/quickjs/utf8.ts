@@ -10,7 +10,6 @@
 type WithBase64 = { toBase64(): string }
 const { fromBase64 } = Uint8Array as unknown as { fromBase64(text: string): Uint8Array<ArrayBuffer> }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
 const BEYOND_ASCII = /[^\0-\x7f]/
 
 export interface Decoder {

@@ -1,0 +1,89 @@
+/** Child processes, by execa. Its streams are served here, so that a dialog is possible and the deadline is kept. */
+import { constants } from 'node:os'
+import type { Readable } from 'node:stream'
+import type { Child, Exit, SpawnOptions } from '../engine.ts'
+import { loadExeca } from './lazy.ts'
+
+/** How long a killed child may take to end; one that waits in the kernel can't be killed at once. */
+const KILL_GRACE = 1000
+
+export function spawn(options: SpawnOptions): Child {
+  const [file, ...args] = options.argv
+  const child = loadExeca().execa(file, args, {
+    env: options.env,
+    extendEnv: false,
+    cwd: '/',
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    encoding: 'buffer',
+    buffer: false,
+    reject: false,
+    cleanup: false,
+  })
+
+  let collected = ''
+  let complaints = ''
+  readText(child.stdout, options.onStdout ?? ((text) => (collected += text)))
+  readText(child.stderr, (text) => (complaints += text))
+  // What a child that has gone does not read is dropped.
+  child.stdin.on('error', () => {})
+
+  let timedOut = false
+  let ended: { status: number } | undefined
+  child.nodeChildProcess.once('exit', (code, signal) => {
+    ended = { status: shellStatus(code, signal) }
+  })
+
+  const exit = new Promise<Exit>((resolve) => {
+    const finish = (status: number): void => {
+      clearTimeout(timer)
+      const stderr = status === 127 && complaints === '' ? `${file}: not found, or it can't be run` : complaints
+      resolve({ status, stdout: collected, stderr, timedOut })
+    }
+    const onDeadline = (): void => {
+      if (!ended) {
+        timedOut = true
+        child.kill('SIGKILL')
+      }
+      // Whoever else holds the pipes, a grandchild perhaps, is not waited for.
+      child.stdout.destroy()
+      child.stderr.destroy()
+      timer = setTimeout(finish, KILL_GRACE, shellStatus(null, 'SIGKILL'))
+    }
+    let timer = setTimeout(onDeadline, Math.max(1, options.deadline))
+    // No exit code and no signal: it could not be started.
+    child.then((result) => finish(ended?.status ?? shellStatus(result.exitCode ?? null, result.signal ?? null)))
+  })
+
+  return {
+    pid: child.pid ?? 0,
+    write(text) {
+      if (child.stdin.writable) child.stdin.write(text)
+    },
+    end() {
+      child.stdin.end()
+    },
+    stderrSoFar: () => complaints,
+    kill() {
+      child.kill('SIGKILL')
+    },
+    exit,
+  }
+}
+
+/** Whole characters only, invalid bytes replaced. */
+function readText(stream: Readable, onText: (text: string) => void): void {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const emit = (text: string): void => {
+    if (text !== '') onText(text)
+  }
+  stream.on('data', (bytes: Uint8Array) => emit(decoder.decode(bytes, { stream: true })))
+  stream.on('close', () => emit(decoder.decode()))
+}
+
+/** As a shell says it; node:os has the numbers, and is loaded already. */
+function shellStatus(code: number | null, signal: NodeJS.Signals | null): number {
+  if (code !== null) return code
+  return signal === null ? 127 : 128 + (constants.signals[signal] ?? 0)
+}
