@@ -1,5 +1,6 @@
 /** The keys of the configuration that Pontoon knows, with the values they may have. Built once, when it is loaded. */
 import * as v from 'valibot'
+import { keyed } from './keyed.ts'
 import { hasPathSeparator, isSafePath, linkNameProblem } from './names.ts'
 
 const text = v.string('a string')
@@ -21,13 +22,13 @@ const pluginName = v.pipe(
   v.check((value) => !hasPathSeparator(value), 'the name of a plugin, without a path'),
 )
 
-const range = v.object(
+const range = keyed(
   { subnet: text, rangeStart: opt(text), rangeEnd: opt(text), gateway: opt(text) },
   'a range such as {"subnet": "10.1.0.0/16"}',
 )
 const rangeSets = v.array(v.array(range, 'a list of ranges'), 'a list of lists of ranges')
 
-export const route = v.object(
+export const route = keyed(
   {
     dst: text,
     gw: opt(text),
@@ -41,13 +42,13 @@ export const route = v.object(
 )
 export const routes = v.array(route, 'a list of routes')
 
-export const dns = v.object(
+export const dns = keyed(
   { nameservers: opt(texts), domain: opt(text), search: opt(texts), options: opt(texts) },
   'an object',
 )
 
 /** Keys of `ipam` when it is host-local's. Those of `range` at this level are the form with a single range. */
-export const ipamSchema = v.object({
+export const ipamSchema = keyed({
   type: opt(pluginName),
   subnet: opt(text),
   rangeStart: opt(text),
@@ -60,13 +61,10 @@ export const ipamSchema = v.object({
 })
 
 const attachments = opt(
-  v.array(
-    v.object({ containerID: text, ifname: text }, 'an object with containerID and ifname'),
-    'a list of attachments',
-  ),
+  v.array(keyed({ containerID: text, ifname: text }, 'an object with containerID and ifname'), 'a list of attachments'),
 )
 
-export const netConfSchema = v.object({
+export const netConfSchema = keyed({
   type: opt(pluginName),
   bridge: opt(
     v.pipe(
@@ -92,7 +90,7 @@ export const netConfSchema = v.object({
   promiscMode: opt(flag),
   vlan: opt(whole(1, 4094, 0)),
   vlanTrunk: opt(
-    v.array(v.object({ minID: opt(vlanID), maxID: opt(vlanID), id: opt(vlanID) }, 'an object'), 'a list of VLANs'),
+    v.array(keyed({ minID: opt(vlanID), maxID: opt(vlanID), id: opt(vlanID) }, 'an object'), 'a list of VLANs'),
   ),
   preserveDefaultVlan: opt(flag),
   macspoofchk: opt(flag),
@@ -101,8 +99,8 @@ export const netConfSchema = v.object({
   portIsolation: opt(flag),
   dns: opt(dns),
   ipam: opt(v.custom<object>((value) => typeof value === 'object' && !Array.isArray(value), 'an object')),
-  runtimeConfig: opt(v.object({ mac: opt(text), ips: opt(texts), ipRanges: opt(rangeSets) }, 'an object')),
-  args: opt(v.object({ cni: opt(v.object({ mac: opt(text), ips: opt(texts) }, 'an object')) }, 'an object')),
+  runtimeConfig: opt(keyed({ mac: opt(text), ips: opt(texts), ipRanges: opt(rangeSets) }, 'an object')),
+  args: opt(keyed({ cni: opt(keyed({ mac: opt(text), ips: opt(texts) }, 'an object')) }, 'an object')),
   prevResult: opt(v.unknown()),
   'cni.dev/valid-attachments': attachments,
   'cni.dev/attachments': attachments,

@@ -1,10 +1,14 @@
 /** The network configuration of the reference's `bridge` and `host-local`, read from stdin. */
 import { CODE, Fault } from '../core/fault.ts'
-import { conform, isObject, type JsonObject, memberOf, show } from './conform.ts'
-import { isIdentifier } from './names.ts'
-import { ipamSchema, netConfSchema, type RawDns, type RawIpam, type RawNetConf } from './netconf-schema.ts'
-import { OLDEST_VERSION, type Verb } from './version.ts'
+import { conform, type JsonObject } from './conform.ts'
+import { type Dns, toDns } from './dns.ts'
+import type { Head } from './head.ts'
+import { type Ipam, isOwnIpam, type RangeConf, type RangeSet, type RouteConf, toIpam } from './ipam.ts'
+import { netConfSchema, type RawNetConf } from './netconf-schema.ts'
+import type { Verb } from './version.ts'
 import { mergeVlans, type VlanRange } from './vlans.ts'
+
+export { type Dns, type Ipam, isOwnIpam, type RangeConf, type RangeSet, type RouteConf }
 
 export interface NetConf {
   readonly cniVersion: string
@@ -43,42 +47,6 @@ export interface NetConf {
   readonly disableGC: boolean
 }
 
-export interface Ipam {
-  /** `host-local` when ranges are given without a type. */
-  readonly type: string
-  /** A single range at the level of `ipam` is the first set. */
-  readonly ranges: readonly RangeSet[]
-  readonly routes: readonly RouteConf[]
-  /** '' when absent. */
-  readonly resolvConf: string
-  readonly dataDir: string
-}
-
-export interface RangeConf {
-  readonly subnet: string
-  readonly rangeStart?: string
-  readonly rangeEnd?: string
-  readonly gateway?: string
-}
-export type RangeSet = readonly RangeConf[]
-
-export interface RouteConf {
-  readonly dst: string
-  readonly gw?: string
-  readonly mtu?: number
-  readonly advmss?: number
-  readonly priority?: number
-  readonly table?: number
-  readonly scope?: number
-}
-
-export interface Dns {
-  readonly nameservers: readonly string[]
-  readonly domain: string
-  readonly search: readonly string[]
-  readonly options: readonly string[]
-}
-
 /** Addresses asked for in place of the next free one. */
 export interface Wishes {
   readonly mac?: string
@@ -90,40 +58,7 @@ export interface AttachmentId {
   readonly ifname: string
 }
 
-/** What every verb needs, read before the version is known to be a supported one. */
-export interface Head {
-  readonly object: JsonObject
-  readonly name: string
-  readonly cniVersion: string
-}
-
 const DEFAULT_BRIDGE = 'cni0'
-const DEFAULT_DATA_DIR = '/var/lib/cni/networks'
-/** The `ipam.type`s that Pontoon serves itself. */
-const OWN_IPAM: readonly string[] = ['host-local', 'pontoon']
-
-export function isOwnIpam(type: string): boolean {
-  return OWN_IPAM.includes(type)
-}
-
-/**
- * The configuration's JSON, with the network's name and the version.
- * @throws Fault code 6 when it is not a JSON object, or name or version is no string; code 7 when the name is missing
- *   or none that a network can have (specification 1.1.0, "Network configuration format")
- */
-export function parseHead(text: string): Head {
-  const object = parseObject(text)
-  const name = stringOf(object, 'name')
-  const cniVersion = stringOf(object, 'cniVersion') || OLDEST_VERSION
-  if (name === '') {
-    throw new Fault(CODE.invalidConfig, 'the network configuration has no name', 'give the network a name: "name"')
-  }
-  if (!isIdentifier(name)) {
-    const remedy = 'a name starts with a letter or digit; letters, digits, underscore, dot and hyphen may follow'
-    throw new Fault(CODE.invalidConfig, `network name ${show(name)} contains invalid characters`, remedy)
-  }
-  return { object, name, cniVersion }
-}
 
 /**
  * The whole configuration. DEL and GC have to clean up whatever became of the configuration: there a wrong value
@@ -151,25 +86,6 @@ export function parseNetConf(head: Head, verb: Verb): NetConf {
 /** What VERSION works with: it needs no configuration. */
 export function emptyNetConf(cniVersion: string): NetConf {
   return parseNetConf({ object: {}, name: '', cniVersion }, 'VERSION')
-}
-
-function parseObject(text: string): JsonObject {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    const reason = text.trim() === '' ? 'stdin is empty' : (error as Error).message
-    throw new Fault(CODE.decode, 'the network configuration on stdin is not valid JSON', reason, { cause: error })
-  }
-  if (value === null) return {}
-  if (isObject(value)) return value
-  throw new Fault(CODE.decode, 'the network configuration on stdin is not a JSON object', `found ${show(value)}`)
-}
-
-function stringOf(object: JsonObject, key: string): string {
-  const value = memberOf(object, key) ?? ''
-  if (typeof value === 'string') return value
-  throw new Fault(CODE.decode, `${key} of the network configuration is not a string`, `found ${show(value)}`)
 }
 
 function plainKeys(raw: RawNetConf) {
@@ -200,49 +116,12 @@ function plainKeys(raw: RawNetConf) {
 
 /** `cni.dev/attachments` is the name that libcni used before the specification settled on the other. */
 function gcKeys(object: JsonObject, raw: RawNetConf): Pick<NetConf, 'validAttachments'> {
-  const given = raw['cni.dev/valid-attachments'] ?? raw['cni.dev/attachments']
-  const isNull = object['cni.dev/valid-attachments'] === null || object['cni.dev/attachments'] === null
+  const keys = ['cni.dev/valid-attachments', 'cni.dev/attachments'] as const
+  const given = raw[keys[0]] ?? raw[keys[1]]
+  const isNull = Object.entries(object).some(
+    ([key, value]) => value === null && (keys as readonly string[]).includes(key.toLowerCase()),
+  )
   return { validAttachments: given ?? (isNull ? null : undefined) }
-}
-
-export function toDns(raw: RawDns | undefined): Dns | undefined {
-  const dns = { nameservers: [], domain: '', search: [], options: [], ...raw }
-  const isEmpty = dns.domain === '' && [dns.nameservers, dns.search, dns.options].every((list) => list.length === 0)
-  return isEmpty ? undefined : dns
-}
-
-interface IpamOptions {
-  readonly of: string
-  readonly tolerate: (path: string) => boolean
-}
-
-function toIpam(object: object | undefined, options: IpamOptions): Ipam | undefined {
-  if (object === undefined) return undefined
-  const type = memberOf(object as JsonObject, 'type') ?? ''
-  // The keys of another IPAM plugin mean what that plugin says. Reading them is no more than a guess.
-  const isForeign = typeof type === 'string' && type !== '' && !isOwnIpam(type)
-  const tolerate = isForeign ? (path: string) => path !== 'ipam.type' || options.tolerate(path) : options.tolerate
-  const raw = conform(ipamSchema, object as JsonObject, { of: options.of, at: 'ipam', tolerate })
-  const ranges = [...singleRange(raw), ...(raw.ranges ?? [])]
-  if (raw.type === undefined && ranges.length === 0 && raw.dataDir === undefined) return undefined
-  return {
-    type: raw.type ?? 'host-local',
-    ranges,
-    routes: (raw.routes ?? []).map(toRoute),
-    resolvConf: raw.resolvConf ?? '',
-    dataDir: raw.dataDir ?? DEFAULT_DATA_DIR,
-  }
-}
-
-function singleRange({ subnet, rangeStart, rangeEnd, gateway }: RawIpam): RangeSet[] {
-  if (subnet === undefined) return []
-  return [[{ subnet, ...(rangeStart && { rangeStart }), ...(rangeEnd && { rangeEnd }), ...(gateway && { gateway }) }]]
-}
-
-/** Without the numbers that say "not set" by being 0. */
-export function toRoute(raw: RouteConf): RouteConf {
-  const isUnset = ([key, value]: [string, unknown]) => value === 0 && key !== 'table' && key !== 'scope'
-  return Object.fromEntries(Object.entries(raw).filter((entry) => !isUnset(entry))) as unknown as RouteConf
 }
 
 /** What the reference refuses, too: each key is right, but not beside the other. */

@@ -6,9 +6,10 @@
  */
 import { CODE, Fault } from '../core/fault.ts'
 import { type CniArgs, parseArgs } from './args.ts'
-import { isObject, memberOf } from './conform.ts'
+import { isObject, memberOf, show } from './conform.ts'
+import { parseHead } from './head.ts'
 import { isIdentifier, linkNameProblem } from './names.ts'
-import { emptyNetConf, type NetConf, parseHead, parseNetConf } from './netconf.ts'
+import { emptyNetConf, type NetConf, parseNetConf } from './netconf.ts'
 import { isSupported, NEWEST_VERSION, requireVersion, type Verb } from './version.ts'
 
 export type { CniArgs, Verb }
@@ -56,7 +57,7 @@ export function parseRequest(env: ReadEnv, readStdin: () => string): Request {
   const head = parseHead(stdin)
   if (verb === undefined) {
     const remedy = `known commands, in capital letters: ${Object.keys(REQUIRED).join(', ')}`
-    throw new Fault(CODE.invalidEnvironment, `CNI_COMMAND is unknown: "${command}"`, remedy)
+    throw new Fault(CODE.invalidEnvironment, `CNI_COMMAND is unknown: ${show(command)}`, remedy)
   }
   requireVersion(verb, head.cniVersion)
   return { verb, ...variables, netconf: parseNetConf(head, verb), stdin }
@@ -104,14 +105,14 @@ function readVariables(env: ReadEnv, verb: Verb | undefined): Variables {
 function checkContainerID(containerID: string): void {
   if (containerID === '' || isIdentifier(containerID)) return
   const remedy = 'it starts with a letter or digit; letters, digits, underscore, dot and hyphen may follow'
-  throw new Fault(CODE.invalidEnvironment, `CNI_CONTAINERID "${containerID}" contains invalid characters`, remedy)
+  throw new Fault(CODE.invalidEnvironment, `CNI_CONTAINERID ${show(containerID)} contains invalid characters`, remedy)
 }
 
 function checkIfname(ifname: string): void {
   const problem = ifname === '' ? undefined : linkNameProblem(ifname)
   if (problem === undefined) return
   const remedy = 'give the interface a name of 1 to 15 plain characters, such as eth0'
-  throw new Fault(CODE.invalidEnvironment, `CNI_IFNAME "${ifname}" ${problem}`, remedy)
+  throw new Fault(CODE.invalidEnvironment, `CNI_IFNAME ${show(ifname)} ${problem}`, remedy)
 }
 
 function readOr5(readStdin: () => string): string {

@@ -1,8 +1,9 @@
 /** The result of an ADD: one form inside, the forms of all specification versions outside. */
 
 import { CODE, Fault } from '../core/fault.ts'
-import { conform, isObject, type JsonObject } from './conform.ts'
-import { type Dns, type RouteConf, toDns, toRoute } from './netconf.ts'
+import { conform, isObject, type JsonObject, memberOf } from './conform.ts'
+import { type Dns, toDns } from './dns.ts'
+import { type RouteConf, toRoute } from './ipam.ts'
 import { compatible } from './result-schema.ts'
 import { isAtLeast } from './version.ts'
 
@@ -55,7 +56,7 @@ export function parseResult(raw: unknown, { strict = false, of = 'the result' } 
     if (strict) throw new Fault(CODE.invalidConfig, `${of} is not a JSON object`, 'expected a result as of ADD')
     return { interfaces: [], ips: [], routes: [], dns: undefined }
   }
-  const seen = conform(compatible, raw, { of, tolerate: () => !strict })
+  const seen = conform(compatible, strict ? raw : keepingIndices(raw), { of, tolerate: () => !strict })
   const old = [seen.ip4, seen.ip6].filter((entry) => entry !== undefined)
   return {
     interfaces: (seen.interfaces ?? []).map((link) => ({ name: '', ...link })),
@@ -63,6 +64,13 @@ export function parseResult(raw: unknown, { strict = false, of = 'the result' } 
     routes: [...(seen.routes ?? []), ...old.flatMap(({ routes }) => routes ?? [])].map(toRoute),
     dns: toDns(seen.dns),
   }
+}
+
+/** An interface that can't be understood stays as an empty one: `ips` count on its place. */
+function keepingIndices(raw: JsonObject): JsonObject {
+  const interfaces = memberOf(raw, 'interfaces')
+  if (!Array.isArray(interfaces)) return raw
+  return { ...raw, interfaces: interfaces.map((link) => (isObject(link) ? link : {})) }
 }
 
 function isIPv6(address: string): boolean {
@@ -74,7 +82,7 @@ function render1({ interfaces, ips, routes, dns }: Result, cniVersion: string): 
   const is11 = isAtLeast(cniVersion, '1.1.0')
   return {
     cniVersion,
-    ...(dns && { dns: dnsKeys(dns) }),
+    ...(dns && { dns: sorted(dnsKeys(dns)) }),
     ...list('interfaces', interfaces, ({ mac, mtu, name, pciID, sandbox, socketPath }) =>
       is11 ? { mac, mtu, name, pciID, sandbox, socketPath } : { mac, name, sandbox },
     ),
@@ -113,6 +121,10 @@ function render01({ ips, routes, dns }: Result, cniVersion: string): JsonObject 
 /** A list that is left out when it is empty. Members that are undefined are left out by JSON.stringify. */
 function list<T>(key: string, items: readonly T[], render: (item: T) => JsonObject): JsonObject {
   return items.length === 0 ? {} : { [key]: items.map(render) }
+}
+
+function sorted(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 function dnsKeys(dns: Dns | undefined): JsonObject {
