@@ -6,7 +6,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs'
 import { onTestFailed, onTestFinished } from 'vitest'
 import { type Executable, executables } from './executables.ts'
 
@@ -167,12 +167,7 @@ export async function openLab(executable: Executable = executables()[0] as Execu
       made.add(name)
       return `/run/netns/${name}`
     },
-    namespaces: () =>
-      lab
-        .must('ip', 'netns', 'list')
-        .split('\n')
-        .map((line) => line.split(' ')[0] ?? '')
-        .filter((name) => made.has(name)),
+    namespaces: () => [...made].filter((name) => isNamespace(`${lab.root}/run/netns/${name}`)),
     processes: () => processesIn(readlinkSync(`/proc/${pid}/ns/mnt`), pid),
     note: (text) => void notes.push(text),
   }
@@ -184,6 +179,12 @@ export async function openLab(executable: Executable = executables()[0] as Execu
     if (holder.exitCode === null) await once(holder, 'exit')
   })
   return lab
+}
+
+const NSFS_MAGIC = 0x6e736673
+
+function isNamespace(path: string): boolean {
+  return existsSync(path) && statfsSync(path).type === NSFS_MAGIC
 }
 
 function processesIn(mountNamespace: string, except: number): readonly string[] {

@@ -104,8 +104,9 @@ export function leftovers(lab: Lab, ...marks: readonly string[]): string[] {
   const stored = Object.keys(files(lab, STORE)).filter((path) => !kept(path) && path !== `${STORE}/${NET}/`)
   const indexed = Object.keys(files(lab, '/run/pontoon')).filter((path) => !path.endsWith('/'))
   const locks = Object.keys({ ...files(lab, '/var/lib/cni'), ...files(lab, '/run/pontoon') })
-  const word = (mark: string) => new RegExp(`(?<![0-9a-zA-Z.:_-])${mark.replaceAll('.', '\\.')}(?![0-9a-zA-Z.:_-])`)
-  const filter = packetFilter(lab).filter((line) => marks.some((mark) => word(mark).test(line)))
+  const names = (mark: string) =>
+    /[.:]/.test(mark) ? new RegExp(`(?<![\\w.:])${mark.replaceAll('.', '\\.')}(?![\\w.:])`) : new RegExp(mark)
+  const filter = packetFilter(lab).filter((line) => marks.some((mark) => names(mark).test(line)))
   return [
     ...links.map((link: Json) => `link ${link.ifname}`),
     ...inside,

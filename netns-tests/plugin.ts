@@ -105,10 +105,10 @@ export async function startPlugin(lab: Lab, verb: string, call: Call = {}): Prom
   return answer(lab, verb, call, await lab.start(argv, options))
 }
 
-/** ADD that must succeed, of container `c-NAME` in the namespace NAME, which is made when it is not there. */
+/** ADD that must succeed, of container `pod-NAME` in the namespace NAME, which is made when it is not there. */
 export function add(lab: Lab, name: string, config: Json = conf(), call: Call = {}): Attachment {
   const netns = call.netns ?? lab.netns(name)
-  const id = call.id ?? `c-${name}`
+  const id = call.id ?? `pod-${name}`
   const done = callPlugin(lab, 'ADD', { ...call, id, netns, conf: config })
   expect(done, `ADD ${id}`).toMatchObject({ status: 0 })
   return { id, netns, ifname: call.ifname ?? 'eth0', conf: config, result: done.json, ms: done.ms }

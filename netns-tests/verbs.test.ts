@@ -120,7 +120,7 @@ forEachExecutable((executable) => {
     if (cniVersion < '0.4') expectFault(checked, { code: 1 })
     else expect(checked).toMatchObject({ status: 0, stdout: '' })
     del(lab, one)
-    expect(leftovers(lab, 'c-a', '10.9.0.2', 'fd00:9::2')).toEqual([])
+    expect(leftovers(lab, 'pod-a', '10.9.0.2', 'fd00:9::2')).toEqual([])
   })
 
   test('the sandbox of the result is CNI_NETNS byte for byte', async () => {
@@ -136,7 +136,7 @@ forEachExecutable((executable) => {
       { name: 'in another namespace', second: (one: Attachment) => ({ id: one.id, netns: 'b' }) },
       {
         name: 'under another ID, where the interface is there',
-        second: (one: Attachment) => ({ id: 'c-x', netns: one.netns }),
+        second: (one: Attachment) => ({ id: 'pod-x', netns: one.netns }),
       },
     ]
     test.each(seconds)('$name is refused and changes nothing', async ({ second }) => {
@@ -154,7 +154,11 @@ forEachExecutable((executable) => {
     const lab = await openLab(executable)
     const all = [add(lab, 'a'), add(lab, 'a', conf(), { ifname: 'eth1' }), add(lab, 'b')]
     expect(all.flatMap((one) => addressesOf(one.result))).toEqual(['10.9.0.2', '10.9.0.3', '10.9.0.4'])
-    expect(store(lab)).toEqual({ '10.9.0.2': 'c-a\r\neth0', '10.9.0.3': 'c-a\r\neth1', '10.9.0.4': 'c-b\r\neth0' })
+    expect(store(lab)).toEqual({
+      '10.9.0.2': 'pod-a\r\neth0',
+      '10.9.0.3': 'pod-a\r\neth1',
+      '10.9.0.4': 'pod-b\r\neth0',
+    })
     del(lab, all[0] as Attachment)
     expect(Object.keys(store(lab))).toEqual(['10.9.0.3', '10.9.0.4'])
     expect(lab.ip('-n a -j link show').map((link: Json) => link.ifname)).toEqual(['lo', 'eth1'])
@@ -183,7 +187,7 @@ forEachExecutable((executable) => {
   test.each(names)('the store names the IPv6 address $first in its canonical text', async ({ subnet, first }) => {
     const lab = await openLab(executable)
     const one = add(lab, 'a', conf({ ipam: { ranges: [[{ subnet }]], routes: [] } }))
-    expect(store(lab)).toEqual({ [first]: 'c-a\r\neth0' })
+    expect(store(lab)).toEqual({ [first]: 'pod-a\r\neth0' })
     expect(lastReserved(lab)).toBe(first)
     expect(addressesOf(one.result)).toEqual([first])
     del(lab, one)

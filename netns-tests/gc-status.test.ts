@@ -1,0 +1,162 @@
+import { utimesSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { forEachExecutable } from './executables.ts'
+import { type Json, type Lab, openLab } from './lab.ts'
+import { files, leftovers, marksOf, packetFilter, STORE, snapshot, store } from './observe.ts'
+import { add, BRIDGE, callPlugin, check, conf, dualStack, expectFault } from './plugin.ts'
+
+/** Makes all that Pontoon has written an hour old: past every time of grace. */
+function age(lab: Lab): void {
+  const hourAgo = Date.now() / 1000 - 3600
+  for (const path of Object.keys({ ...files(lab, STORE), ...files(lab, '/run/pontoon') })) {
+    utimesSync(lab.root + path, hourAgo, hourAgo)
+  }
+}
+
+const valid = (...names: string[]) => names.map((name) => ({ containerID: `pod-${name}`, ifname: 'eth0' }))
+const LIST = 'cni.dev/valid-attachments'
+
+/** a and b live, c is dead: its namespace is gone. */
+const collections: { name: string; keys: Json; kept: string[] }[] = [
+  { name: 'a list of one', keys: { [LIST]: valid('a') }, kept: ['a'] },
+  { name: 'a list of all, the dead one too', keys: { [LIST]: valid('a', 'b', 'c') }, kept: ['a', 'b', 'c'] },
+  {
+    name: 'a list with another interface of a',
+    keys: { [LIST]: [{ containerID: 'pod-a', ifname: 'eth9' }] },
+    kept: [],
+  },
+  { name: 'an empty list', keys: { [LIST]: [] }, kept: [] },
+  { name: 'null for a list', keys: { [LIST]: null }, kept: ['a', 'b'] },
+  { name: 'no list', keys: {}, kept: ['a', 'b'] },
+  { name: 'the older key', keys: { 'cni.dev/attachments': valid('b') }, kept: ['b'] },
+  { name: 'both keys', keys: { [LIST]: valid('a'), 'cni.dev/attachments': valid('a') }, kept: ['a'] },
+  { name: 'disableGC', keys: { [LIST]: [], disableGC: true }, kept: ['a', 'b', 'c'] },
+]
+
+const unready: { name: string; happened: string; code: number; about: RegExp; keys?: Json; pods?: true }[] = [
+  {
+    name: 'ip is missing',
+    happened: 'mount --bind /dev/null "$(readlink -f "$(command -v ip)")"',
+    code: 50,
+    about: /\bip\b/,
+  },
+  {
+    name: 'nft is missing',
+    happened:
+      'mount --bind /dev/null "$(readlink -f "$(command -v nft)")"; mount --bind /dev/null "$(readlink -f "$(command -v iptables)")"',
+    code: 50,
+    about: /nft/,
+  },
+  {
+    name: 'the store cannot be written',
+    happened: 'mount -o remount,ro /var/lib/cni',
+    code: 50,
+    about: /\/var\/lib\/cni/,
+  },
+  {
+    name: 'no address is left',
+    happened: ':',
+    code: 50,
+    about: /address/,
+    keys: { ipam: { ranges: [[{ subnet: '10.9.0.0/30' }]] } },
+    pods: true,
+  },
+  { name: 'the bridge is no bridge', happened: `ip link add ${BRIDGE} type dummy`, code: 50, about: /br-t/ },
+  { name: 'the bridge is the loopback device', happened: ':', code: 50, about: /lo/, keys: { bridge: 'lo' } },
+  {
+    name: 'the IPAM plugin is missing',
+    happened: ':',
+    code: 50,
+    about: /no-such-ipam/,
+    keys: { ipam: { type: 'no-such-ipam' } },
+  },
+  {
+    name: 'the gateway address is gone while there are pods',
+    happened: `ip addr del 10.9.0.1/24 dev ${BRIDGE}`,
+    code: 51,
+    about: /10\.9\.0\.1/,
+    pods: true,
+  },
+  {
+    name: 'forwarding is off while there are pods',
+    happened: 'echo 0 >/proc/sys/net/ipv4/ip_forward',
+    code: 51,
+    about: /forward/,
+    pods: true,
+  },
+  {
+    name: 'the bridge is down while there are pods',
+    happened: `ip link set ${BRIDGE} down`,
+    code: 51,
+    about: /br-t/,
+    pods: true,
+  },
+  {
+    name: 'the bridge is gone while there are pods',
+    happened: `ip link del ${BRIDGE}`,
+    code: 51,
+    about: /br-t/,
+    pods: true,
+  },
+]
+
+const ready = [
+  { name: 'on a fresh machine', happened: ':', pods: false },
+  { name: 'with pods', happened: ':', pods: true },
+  { name: 'with a bridge that the administrator made', happened: `ip link add ${BRIDGE} type bridge`, pods: false },
+  { name: 'with a store that is held', happened: `mkdir -p ${STORE}/t; mkdir ${STORE}/t.lock`, pods: false },
+]
+
+forEachExecutable((executable) => {
+  describe('GC', () => {
+    test.each(collections)('with $name keeps $kept', async ({ keys, kept }) => {
+      const lab = await openLab(executable)
+      const config = dualStack({ macspoofchk: true })
+      const all = ['a', 'b', 'c'].map((name) => add(lab, name, config))
+      const foreign = add(
+        lab,
+        'x',
+        conf({ name: 'u', bridge: 'br-u', ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } }),
+      )
+      lab.must('ip', 'netns', 'del', 'c')
+      age(lab)
+      for (const _ of ['once', 'twice']) {
+        expect(callPlugin(lab, 'GC', { conf: { ...config, ...keys }, ifname: '' })).toMatchObject({
+          status: 0,
+          stdout: '',
+        })
+      }
+      const owners = [...new Set(Object.values(store(lab)).map((owner) => owner.replace(/^pod-|\r\neth0$/g, '')))]
+      expect(owners).toEqual(kept)
+      const filter = packetFilter(lab).join('\n')
+      for (const { id } of all) expect(filter.includes(id) || !kept.includes(id.slice(4)), id).toBe(true)
+      const removed = all.filter(({ id }) => !kept.includes(id.slice(4)))
+      expect(leftovers(lab, ...marksOf(...removed)).filter((line) => line.startsWith('packet'))).toEqual([])
+      expect(lab.ip(`-j link show master ${BRIDGE}`)).toHaveLength(kept.filter((name) => name !== 'c').length)
+      for (const one of [...all, foreign]) {
+        const lives = one === foreign || (kept.includes(one.id.slice(4)) && one.id !== 'pod-c')
+        if (lives) expect(check(lab, one), one.id).toMatchObject({ status: 0 })
+      }
+    })
+  })
+
+  describe('STATUS', () => {
+    test.each(ready)('is ready $name, prints nothing and leaves nothing', async ({ happened, pods }) => {
+      const lab = await openLab(executable)
+      if (pods) add(lab, 'a')
+      lab.must('sh', '-ec', happened)
+      const before = snapshot(lab)
+      expect(callPlugin(lab, 'STATUS', { conf: conf(), ifname: '' })).toMatchObject({ status: 0, stdout: '' })
+      expect(snapshot(lab)).toEqual(before)
+    })
+
+    test.each(unready)('says $code when $name', async ({ happened, code, about, keys, pods }) => {
+      const lab = await openLab(executable)
+      if (pods) add(lab, 'a', conf(keys))
+      lab.must('sh', '-ec', happened)
+      const before = files(lab, '/var/lib/cni')
+      expectFault(callPlugin(lab, 'STATUS', { conf: conf(keys), ifname: '' }), { code, about })
+      expect(files(lab, '/var/lib/cni')).toEqual(before)
+    })
+  })
+})
