@@ -34,8 +34,7 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** The value of a key without regard to case; an exact match comes first, then the last one; `null` is absent. */
 export function memberOf(object: JsonObject, key: string): unknown {
-  const lower = key.toLowerCase()
-  const names = Object.keys(object).filter((name) => name !== key && name.toLowerCase() === lower)
+  const names = Object.keys(object).filter((name) => name !== key && isSameKey(name, key))
   if (Object.hasOwn(object, key)) names.push(key)
   return names.map((name) => object[name]).findLast((value) => value !== null)
 }
@@ -77,8 +76,7 @@ function spelled(entries: Readonly<Record<string, Node>>, value: JsonObject): Js
   const found: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(entries, key)) continue
-    const lower = key.toLowerCase()
-    const known = Object.keys(entries).find((name) => name.toLowerCase() === lower)
+    const known = Object.keys(entries).find((name) => isSameKey(name, key))
     if (known !== undefined && value[key] !== null) found[known] = value[key]
   }
   for (const key of Object.keys(value)) {
@@ -114,6 +112,10 @@ function refusal(wrong: readonly Wrong[], { of, at }: ConformOptions): Fault {
   })
   const details = more.length > 0 ? `also: ${more.join('; ')}` : 'correct this key in the network configuration'
   return new Fault(CODE.invalidConfig, `${of}: ${first}`, details)
+}
+
+function isSameKey(left: string, right: string): boolean {
+  return left.length === right.length && left.toLowerCase() === right.toLowerCase()
 }
 
 /** The value as JSON, cut to a length that fits a message. */

@@ -4,7 +4,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { conform, isObject, type JsonObject, memberOf } from './conform.ts'
 import { type Dns, toDns } from './dns.ts'
 import { type RouteConf, toRoute } from './ipam.ts'
-import { compatible } from './result-schema.ts'
+import { resultSchema } from './result-schema.ts'
 import { isAtLeast } from './version.ts'
 
 export interface ResultInterface {
@@ -56,7 +56,7 @@ export function parseResult(raw: unknown, { strict = false, of = 'the result' } 
     if (strict) throw new Fault(CODE.invalidConfig, `${of} is not a JSON object`, 'expected a result as of ADD')
     return { interfaces: [], ips: [], routes: [], dns: undefined }
   }
-  const seen = conform(compatible, strict ? raw : keepingIndices(raw), { of, tolerate: () => !strict })
+  const seen = conform(resultSchema(), strict ? raw : keepingIndices(raw), { of, tolerate: () => !strict })
   const old = [seen.ip4, seen.ip6].filter((entry) => entry !== undefined)
   return {
     interfaces: (seen.interfaces ?? []).map((link) => ({ name: '', ...link })),
