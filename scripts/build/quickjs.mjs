@@ -11,14 +11,15 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { bundle } from './bundle.mjs'
+import { bundle, root } from './bundle.mjs'
 import { cacheDirectory, quickjsSource } from './quickjs-source.mjs'
 
 const run = promisify(execFile)
 
 const engineFiles = ['quickjs', 'quickjs-libc', 'libregexp', 'libunicode', 'dtoa']
 const compileFlags = ['-O2', '-D_GNU_SOURCE', '-funsigned-char', '-fwrapv', '-ffunction-sections', '-fdata-sections']
-const linkFlags = ['-Wl,--gc-sections', '-lm', '-lpthread', '-ldl']
+const shim = join(root, 'scripts/build/poll.c')
+const linkFlags = ['-Wl,--gc-sections', '-Wl,--wrap=poll', '-lm', '-lpthread', '-ldl']
 
 /** The tools of an architecture. The compiler `qjsc` always runs here: its bytecode is the same for both. */
 export function targetOf(arch) {
@@ -40,7 +41,7 @@ export async function buildQuickjs({ entry, output, arch = process.arch }) {
     const program = join(work, 'pontoon.c')
     await run(engine.qjsc, ['-m', '-e', '-s', '-n', 'pontoon', '-o', program, script])
     const made = join(work, 'pontoon')
-    await run(target.cc, ['-O1', '-I', source.directory, '-o', made, program, ...engine.objects, ...linkFlags])
+    await run(target.cc, ['-O1', '-I', source.directory, '-o', made, program, shim, ...engine.objects, ...linkFlags])
     await run(target.strip, ['-s', made])
     await run('mv', ['-f', made, output]) // another file system, perhaps; and it may be running
   } finally {
@@ -74,7 +75,8 @@ async function compileObjects(source, target) {
       run(target.cc, [...compileFlags, '-c', join(source.directory, `${name}.c`), '-o', join(work, `${name}.o`)])
     const native = target.arch === process.arch
     await Promise.all([...engineFiles, ...(native ? ['qjsc'] : [])].map(compile))
-    if (native) await run(target.cc, ['-o', join(work, 'qjsc'), join(work, 'qjsc.o'), ...files(work), ...linkFlags])
+    if (native)
+      await run(target.cc, ['-o', join(work, 'qjsc'), join(work, 'qjsc.o'), shim, ...files(work), ...linkFlags])
     if (!existsSync(directory)) renameSync(work, directory)
   } finally {
     rmSync(work, { recursive: true, force: true })

@@ -24,8 +24,10 @@ export function spawn(options: SpawnOptions): Child {
 
   let collected = ''
   let complaints = ''
-  readText(child.stdout, options.onStdout ?? ((text) => (collected += text)))
-  readText(child.stderr, (text) => (complaints += text))
+  const flushes = [
+    readText(child.stdout, options.onStdout ?? ((text) => (collected += text))),
+    readText(child.stderr, (text) => (complaints += text)),
+  ]
   // What a child that has gone does not read is dropped.
   child.stdin.on('error', () => {})
 
@@ -38,6 +40,7 @@ export function spawn(options: SpawnOptions): Child {
   const exit = new Promise<Exit>((resolve) => {
     const finish = (status: number): void => {
       clearTimeout(timer)
+      for (const flush of flushes) flush()
       const stderr = status === 127 && complaints === '' ? `${file}: not found, or it can't be run` : complaints
       resolve({ status, stdout: collected, stderr, timedOut })
     }
@@ -72,14 +75,14 @@ export function spawn(options: SpawnOptions): Child {
   }
 }
 
-/** Whole characters only, invalid bytes replaced. */
-function readText(stream: Readable, onText: (text: string) => void): void {
+/** Whole characters only, invalid bytes replaced. Answers with what hands on an unfinished character at the end. */
+function readText(stream: Readable, onText: (text: string) => void): () => void {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const emit = (text: string): void => {
     if (text !== '') onText(text)
   }
   stream.on('data', (bytes: Uint8Array) => emit(decoder.decode(bytes, { stream: true })))
-  stream.on('close', () => emit(decoder.decode()))
+  return () => emit(decoder.decode())
 }
 
 /** As a shell says it; node:os has the numbers, and is loaded already. */
