@@ -2,3 +2,19 @@
 declare const PONTOON_VERSION: string
 declare const PONTOON_COMMIT: string
 declare const QUICKJS_VERSION: string
+
+declare module '*/scripts/build/bundle.mjs' {
+  export const root: string
+  export function bundle(
+    engine: 'quickjs' | 'node',
+    options: { entry: string; outfile: string; define?: Record<string, string> },
+  ): Promise<void>
+}
+
+declare module '*/scripts/build/quickjs.mjs' {
+  export function buildQuickjs(options: { entry: string; output: string; arch?: string }): Promise<void>
+}
+
+declare module '*/scripts/build/node.mjs' {
+  export function buildNode(options: { entry: string; output: string }): Promise<void>
+}

@@ -1,0 +1,426 @@
+/**
+ * What `src/engine/engine.ts` promises, as checks that run on whatever engine they are handed. Each gets an empty
+ * directory of its own. No test library: this has to run on quickjs too.
+ */
+import type { Engine, Exit, SpawnOptions } from '../../src/engine/engine.ts'
+
+type Check = (engine: Engine, directory: string) => void | Promise<void>
+
+export const checks: Readonly<Record<string, Check>> = {
+  'a created file has its content': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'one\ntwo é 😀\n', 0o644)
+    equal(engine.readFile(`${directory}/a`), 'one\ntwo é 😀\n')
+    equal(engine.stat(`${directory}/a`).size, 16)
+  },
+  'a file is created empty when there is nothing to write': (engine, directory) => {
+    engine.createFile(`${directory}/a`, '', 0o644)
+    equal(engine.readFile(`${directory}/a`), '')
+  },
+  'a file is created with the mode given': async (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'x', 0o600)
+    engine.createFile(`${directory}/b`, 'x', 0o400)
+    const { stdout } = await run(engine, ['/usr/bin/stat', '-c', '%a', `${directory}/a`, `${directory}/b`])
+    equal(stdout, '600\n400\n')
+  },
+  'creating is exclusive': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'first', 0o644)
+    throws('EEXIST', () => engine.createFile(`${directory}/a`, 'second', 0o644))
+    equal(engine.readFile(`${directory}/a`), 'first')
+  },
+  'creating needs a parent that is a directory': (engine, directory) => {
+    throws('ENOENT', () => engine.createFile(`${directory}/none/a`, '', 0o644))
+    engine.createFile(`${directory}/file`, '', 0o644)
+    throws('ENOTDIR', () => engine.createFile(`${directory}/file/a`, '', 0o644))
+  },
+  'a failure tells the operation and the path': (engine, directory) => {
+    const error = throws('ENOENT', () => engine.readFile(`${directory}/none`))
+    equal([error.name, (error as { path?: string }).path], ['FileError', `${directory}/none`])
+  },
+  'reading a directory, or below a file, fails': (engine, directory) => {
+    throws('EISDIR', () => engine.readFile(directory))
+    engine.createFile(`${directory}/file`, '', 0o644)
+    throws('ENOTDIR', () => engine.readFile(`${directory}/file/a`))
+  },
+  'a file without a size is read': (engine) => {
+    equal(/^Name:/.test(engine.readFile('/proc/self/status')), true)
+  },
+  'a large file is read whole': (engine, directory) => {
+    const text = 'x'.repeat(300_000)
+    engine.createFile(`${directory}/a`, text, 0o644)
+    equal(engine.readFile(`${directory}/a`) === text, true)
+  },
+  'overwriting replaces all of the content': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'a long content', 0o644)
+    engine.overwriteFile(`${directory}/a`, 'short')
+    equal(engine.readFile(`${directory}/a`), 'short')
+  },
+  'overwriting creates nothing': (engine, directory) => {
+    throws('ENOENT', () => engine.overwriteFile(`${directory}/a`, 'x'))
+    equal(engine.listDirectory(directory), [])
+    throws('EISDIR', () => engine.overwriteFile(directory, 'x'))
+  },
+  'renaming replaces the target': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'new', 0o644)
+    engine.createFile(`${directory}/b`, 'old', 0o644)
+    engine.rename(`${directory}/a`, `${directory}/b`)
+    equal(engine.listDirectory(directory), ['b'])
+    equal(engine.readFile(`${directory}/b`), 'new')
+    throws('ENOENT', () => engine.rename(`${directory}/a`, `${directory}/b`))
+  },
+  'removing takes files only': (engine, directory) => {
+    engine.createFile(`${directory}/a`, '', 0o644)
+    engine.removeFile(`${directory}/a`)
+    throws('ENOENT', () => engine.removeFile(`${directory}/a`))
+    engine.makeDirectory(`${directory}/d`)
+    throws('EISDIR', () => engine.removeFile(`${directory}/d`))
+    equal(engine.listDirectory(directory), ['d'])
+  },
+  'removing takes the link, not what it points to': async (engine, directory) => {
+    engine.makeDirectory(`${directory}/d`)
+    await run(engine, ['/bin/ln', '-s', 'd', `${directory}/link`])
+    engine.removeFile(`${directory}/link`)
+    equal(engine.listDirectory(directory), ['d'])
+  },
+  'removing a directory takes empty directories only': (engine, directory) => {
+    engine.makeDirectory(`${directory}/d`)
+    engine.createFile(`${directory}/d/a`, '', 0o644)
+    throws('ENOTEMPTY', () => engine.removeDirectory(`${directory}/d`))
+    throws('ENOTDIR', () => engine.removeDirectory(`${directory}/d/a`))
+    engine.removeFile(`${directory}/d/a`)
+    engine.removeDirectory(`${directory}/d`)
+    throws('ENOENT', () => engine.removeDirectory(`${directory}/d`))
+  },
+  'directories are made with their parents, and may exist': async (engine, directory) => {
+    engine.makeDirectory(`${directory}/a/b/c`)
+    engine.makeDirectory(`${directory}/a/b/c`)
+    equal(engine.stat(`${directory}/a/b/c`).kind, 'directory')
+    equal((await run(engine, ['/usr/bin/stat', '-c', '%a', `${directory}/a/b`])).stdout, '755\n')
+  },
+  'no directory is made over or below a file': (engine, directory) => {
+    engine.createFile(`${directory}/file`, '', 0o644)
+    throws('EEXIST', () => engine.makeDirectory(`${directory}/file`))
+    throws('ENOTDIR', () => engine.makeDirectory(`${directory}/file/a/b`))
+  },
+  'a directory lists its names': (engine, directory) => {
+    for (const name of ['.hidden', 'a', 'b c', 'é']) engine.createFile(`${directory}/${name}`, '', 0o644)
+    equal([...engine.listDirectory(directory)].sort(), ['.hidden', 'a', 'b c', 'é'])
+    throws('ENOENT', () => engine.listDirectory(`${directory}/none`))
+    throws('ENOTDIR', () => engine.listDirectory(`${directory}/a`))
+  },
+  'stat tells kinds, and follows links': async (engine, directory) => {
+    engine.createFile(`${directory}/a`, '12345', 0o644)
+    await run(engine, ['/bin/ln', '-s', 'a', `${directory}/link`])
+    await run(engine, ['/bin/ln', '-s', 'none', `${directory}/dangling`])
+    equal(engine.stat(directory).kind, 'directory')
+    equal(engine.stat('/dev/null').kind, 'other')
+    equal(engine.stat(`${directory}/link`), engine.stat(`${directory}/a`))
+    const { kind, size, modified } = engine.stat(`${directory}/a`)
+    equal([kind, size, Number.isInteger(modified), Math.abs(modified - engine.now()) < 10_000], ['file', 5, true, true])
+    throws('ENOENT', () => engine.stat(`${directory}/dangling`))
+  },
+  'stat identifies a namespace by device and inode': (engine) => {
+    const { device, inode } = engine.stat('/proc/self/ns/net')
+    equal(engine.readLink('/proc/self/ns/net'), `net:[${inode}]`)
+    equal(device > 0, true)
+  },
+  'a link is read': async (engine, directory) => {
+    await run(engine, ['/bin/ln', '-s', '/some/where', `${directory}/link`])
+    equal(engine.readLink(`${directory}/link`), '/some/where')
+    throws('EINVAL', () => engine.readLink(directory))
+    throws('ENOENT', () => engine.readLink(`${directory}/none`))
+  },
+  'writable is told without a trace': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'content', 0o644)
+    const before = JSON.stringify([engine.stat(directory), engine.stat(`${directory}/a`)])
+    equal([directory, `${directory}/a`, `${directory}/none`].map(engine.canWrite), [true, true, false])
+    equal(JSON.stringify([engine.stat(directory), engine.stat(`${directory}/a`)]), before)
+    equal(engine.listDirectory(directory), ['a'])
+    equal(engine.readFile(`${directory}/a`), 'content')
+  },
+  'an open file stays, whatever happens to its path': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'kept', 0o644)
+    const descriptor = engine.openFile(`${directory}/a`)
+    engine.removeFile(`${directory}/a`)
+    equal(engine.readFile(`/proc/self/fd/${descriptor}`), 'kept')
+    engine.closeFile(descriptor)
+    throws('ENOENT', () => engine.readFile(`/proc/self/fd/${descriptor}`))
+    throws('ENOENT', () => engine.openFile(`${directory}/a`))
+  },
+
+  'a program ends with its status': async (engine) => {
+    equal(await run(engine, ['/bin/sh', '-c', 'echo out; echo err >&2; exit 3']), {
+      status: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+      timedOut: false,
+    })
+  },
+  'death by a signal is 128 and the signal': async (engine) => {
+    equal((await run(engine, ['/bin/sh', '-c', 'kill -TERM $$'])).status, 143)
+    // The engines catch or ignore SIGPIPE; their children must not.
+    equal((await run(engine, ['/bin/sh', '-c', 'kill -PIPE $$'])).status, 141)
+  },
+  'arguments arrive as they are': async (engine) => {
+    const { stdout } = await run(engine, ['/usr/bin/printf', '<%s>', 'a b', '', '$HOME', "'", 'é'])
+    equal(stdout, "<a b><><$HOME><'><é>")
+  },
+  'the environment is exactly what was given': async (engine) => {
+    equal((await run(engine, ['/usr/bin/env'], { env: { B: 'two words', A: '' } })).stdout, 'B=two words\nA=\n')
+    equal((await run(engine, ['/usr/bin/env'])).stdout, '')
+  },
+  'a program runs in /': async (engine) => {
+    equal((await run(engine, ['/bin/pwd'])).stdout, '/\n')
+  },
+  'no other descriptor is passed on': async (engine) => {
+    const kept = engine.openFile('/dev/null')
+    const other = start(engine, ['/bin/cat'])
+    const script = 'i=3; while [ $i -lt 40 ]; do [ -e /proc/$$/fd/$i ] && echo $i; i=$((i+1)); done; exit 0'
+    equal(await run(engine, ['/bin/sh', '-c', script]), { status: 0, stdout: '', stderr: '', timedOut: false })
+    other.end()
+    await other.exit
+    engine.closeFile(kept)
+  },
+  'a missing program has status 127, or is refused': async (engine, directory) => {
+    engine.createFile(`${directory}/not-executable`, '', 0o644)
+    for (const file of ['/no/such/program', `${directory}/not-executable`]) {
+      const { status, stderr } = await run(engine, [file])
+      equal([status, stderr.startsWith(file)], [127, true])
+    }
+  },
+  'what is written arrives, and the end of it too': async (engine) => {
+    const child = start(engine, ['/bin/cat'])
+    child.write('one ')
+    child.write('')
+    child.write('two é')
+    child.end()
+    equal(await child.exit, { status: 0, stdout: 'one two é', stderr: '', timedOut: false })
+  },
+  'three megabytes go both ways at once': async (engine) => {
+    const child = start(engine, ['/bin/cat'])
+    const block = '0123456789abcde\n'.repeat(4096)
+    for (let i = 0; i < 48; i++) child.write(block)
+    child.end()
+    const { status, stdout } = await child.exit
+    equal([status, stdout === block.repeat(48)], [0, true])
+  },
+  'both outputs are drained at once': async (engine) => {
+    const script = 'i=0; while [ $i -lt 40 ]; do head -c 10000 /dev/zero; head -c 10000 /dev/zero >&2; i=$((i+1)); done'
+    const { stdout, stderr } = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' } })
+    equal([stdout.length, stderr.length], [400_000, 400_000])
+  },
+  'a dialog goes back and forth': async (engine) => {
+    let heard = ''
+    let wake = (): void => {}
+    const child = start(engine, ['/bin/cat'], {
+      onStdout: (text) => {
+        heard += text
+        if (heard.endsWith('\n')) wake()
+      },
+    })
+    for (let i = 0; i < 200; i++) {
+      const answer = new Promise<void>((resolve) => {
+        wake = resolve
+      })
+      heard = ''
+      child.write(`line ${i}\n`)
+      await answer
+      equal(heard, `line ${i}\n`)
+    }
+    child.end()
+    equal(await child.exit, { status: 0, stdout: '', stderr: '', timedOut: false })
+  },
+  'two children are served side by side': async (engine) => {
+    const [first, second] = [start(engine, ['/bin/cat']), start(engine, ['/bin/cat'])]
+    second.write('second')
+    second.end()
+    equal((await second.exit).stdout, 'second')
+    first.write('first')
+    first.end()
+    equal((await first.exit).stdout, 'first')
+  },
+  'stderr can be looked at while the child runs': async (engine) => {
+    let started = (): void => {}
+    const isReady = new Promise<void>((resolve) => {
+      started = resolve
+    })
+    const child = start(engine, ['/bin/sh', '-c', 'echo problem >&2; sleep 0.05; echo ready; read line'], {
+      env: { PATH: '/usr/bin:/bin' },
+      onStdout: () => started(),
+    })
+    await isReady
+    equal(child.stderrSoFar(), 'problem\n')
+    child.end()
+    equal((await child.exit).stderr, 'problem\n')
+  },
+  'only whole characters are handed on': async (engine) => {
+    const pieces: string[] = []
+    const script = "printf 'a\\303'; sleep 0.05; printf '\\251b\\360\\237'; sleep 0.05; printf '\\230\\200\\342\\202'"
+    await run(engine, ['/bin/sh', '-c', script], {
+      env: { PATH: '/usr/bin:/bin' },
+      onStdout: (text) => pieces.push(text),
+    })
+    equal(pieces.join('|').replaceAll('|', ''), 'aéb😀\ufffd')
+    equal(pieces[0], 'a')
+  },
+  'bytes that are not UTF-8 are replaced': async (engine) => {
+    const bytes = 'a\\377b\\300\\257c\\355\\240\\200d\\360\\237e\\342\\202'
+    equal(
+      (await run(engine, ['/usr/bin/printf', bytes])).stdout,
+      'a\ufffdb\ufffd\ufffdc\ufffd\ufffd\ufffdd\ufffde\ufffd',
+    )
+  },
+  'the deadline ends a child that talks without end': async (engine) => {
+    const started = engine.monotonic()
+    let length = 0
+    const exit = await run(engine, ['/usr/bin/yes'], {
+      deadline: 200,
+      onStdout: (text) => {
+        length += text.length
+      },
+    })
+    equal([exit.status, exit.timedOut, length > 1_000_000], [137, true, true])
+    equal(engine.monotonic() - started < 1500, true)
+  },
+  'the deadline ends a child that has closed its outputs': async (engine) => {
+    const started = engine.monotonic()
+    const script = 'exec >&- 2>&-; exec sleep 30'
+    const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' }, deadline: 200 })
+    equal([exit.status, exit.timedOut], [137, true])
+    equal(engine.monotonic() - started < 1500, true)
+  },
+  'a child that has closed its outputs is waited for': async (engine) => {
+    const script = 'exec >&- 2>&-; sleep 0.1; exit 5'
+    const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' } })
+    equal([exit.status, exit.timedOut], [5, false])
+  },
+  'a grandchild that keeps the pipes is not waited for beyond the deadline': async (engine) => {
+    const started = engine.monotonic()
+    const script = 'sleep 20 & echo done; exit 4'
+    const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' }, deadline: 300 })
+    equal(exit, { status: 4, stdout: 'done\n', stderr: '', timedOut: false })
+    equal(engine.monotonic() - started < 1500, true)
+  },
+  'a child can be killed': async (engine) => {
+    const child = start(engine, ['/bin/cat'])
+    child.kill()
+    const exit = await child.exit
+    equal([exit.status, exit.timedOut], [137, false])
+    child.kill()
+    child.write('too late')
+    child.end()
+  },
+  'what a child that has gone does not read is dropped': async (engine) => {
+    const child = start(engine, ['/bin/true'])
+    child.write('x'.repeat(1_000_000))
+    equal((await child.exit).status, 0)
+    child.write('more')
+    await engine.sleep(10)
+    child.end()
+  },
+  'writing to a child that does not read never blocks': async (engine) => {
+    const child = start(engine, ['/bin/sleep', '30'])
+    const started = engine.monotonic()
+    child.write('x'.repeat(1_000_000))
+    await engine.sleep(20)
+    child.write('more')
+    equal(engine.monotonic() - started < 1000, true)
+    child.kill()
+    equal((await child.exit).status, 137)
+  },
+
+  'the clocks run': async (engine) => {
+    equal(Math.abs(engine.now() - Date.now()) < 100, true)
+    const started = engine.monotonic()
+    await engine.sleep(30)
+    const slept = engine.monotonic() - started
+    equal(slept >= 28 && slept < 1000, true)
+  },
+  'the process knows itself': (engine) => {
+    equal(String(engine.processId()), engine.readLink('/proc/self'))
+    equal(new RegExp(`^Uid:\\t\\d+\\t${engine.userId()}\\t`, 'm').test(engine.readFile('/proc/self/status')), true)
+    equal(/^(node|quickjs-ng) \d+\.\d+\.\d+$/.test(engine.describeEngine()), true)
+  },
+  'the environment is told': (engine) => {
+    equal(engine.readEnv('CONTRACT'), 'a value = é')
+    equal(engine.readEnv('CONTRACT_EMPTY'), '')
+    equal(engine.readEnv('CONTRACT_NONE'), undefined)
+    equal(engine.environment().CONTRACT, 'a value = é')
+  },
+
+  'the lock is a directory while it is held': async (engine, directory) => {
+    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    equal(engine.stat(`${directory}/a.lock`).kind, 'directory')
+    release()
+    equal(engine.listDirectory(directory), [])
+  },
+  'a held lock is waited for, but not for ever': async (engine, directory) => {
+    engine.makeDirectory(`${directory}/a.lock`)
+    const started = engine.monotonic()
+    await rejects('LockTimeout', engine.lock(`${directory}/a`, { wait: 120, stale: 5000 }))
+    const waited = engine.monotonic() - started
+    equal(waited >= 115 && waited < 600, true)
+    setTimeoutOf(engine, 40, () => engine.removeDirectory(`${directory}/a.lock`))
+    const release = await engine.lock(`${directory}/a`, { wait: 2000, stale: 5000 })
+    release()
+  },
+  'a lock without a sign of life is taken over': async (engine, directory) => {
+    engine.makeDirectory(`${directory}/a.lock`)
+    await run(engine, ['/usr/bin/touch', '-d', '10 seconds ago', `${directory}/a.lock`])
+    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    release()
+    equal(engine.listDirectory(directory), [])
+  },
+  'a lock is given back once': async (engine, directory) => {
+    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    release()
+    const releaseSecond = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    release()
+    equal(engine.listDirectory(directory), ['a.lock'])
+    releaseSecond()
+  },
+  'giving back a lock that is gone is no error': async (engine, directory) => {
+    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    engine.removeDirectory(`${directory}/a.lock`)
+    release()
+  },
+  'a lock needs a parent': async (engine, directory) => {
+    await rejects('FileError', engine.lock(`${directory}/none/a`, { wait: 100, stale: 5000 }))
+  },
+}
+
+function start(engine: Engine, argv: readonly [string, ...string[]], options: Partial<SpawnOptions> = {}) {
+  return engine.spawn({ argv, env: {}, deadline: 10_000, ...options })
+}
+
+function run(engine: Engine, argv: readonly [string, ...string[]], options: Partial<SpawnOptions> = {}): Promise<Exit> {
+  const child = start(engine, argv, options)
+  child.end()
+  return child.exit
+}
+
+function setTimeoutOf(engine: Engine, milliseconds: number, action: () => void): void {
+  void engine.sleep(milliseconds).then(action)
+}
+
+function equal(actual: unknown, expected: unknown): void {
+  const [is, want] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (is !== want) throw new Error(`want ${want}, have ${is}`)
+}
+
+function throws(code: string, action: () => unknown): Error {
+  try {
+    action()
+  } catch (error) {
+    equal((error as { code?: string }).code, code)
+    return error as Error
+  }
+  throw new Error(`want ${code}, have no error`)
+}
+
+async function rejects(name: string, promise: Promise<unknown>): Promise<void> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: Error) => reason,
+  )
+  equal(error?.name, name)
+}
