@@ -61,7 +61,12 @@ const unready: { name: string; happened: string; code: number; about: RegExp; ke
     keys: { ipam: { ranges: [[{ subnet: '10.9.0.0/30' }]] } },
     pods: true,
   },
-  { name: 'the bridge is no bridge', happened: `ip link add ${BRIDGE} type dummy`, code: 50, about: /br-t/ },
+  {
+    name: 'the bridge is no bridge',
+    happened: `ip link add ${BRIDGE} type veth peer name other`,
+    code: 50,
+    about: /br-t/,
+  },
   { name: 'the bridge is the loopback device', happened: ':', code: 50, about: /lo/, keys: { bridge: 'lo' } },
   {
     name: 'the IPAM plugin is missing',

@@ -7,6 +7,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
 import { onTestFailed, onTestFinished } from 'vitest'
 import { type Executable, executables } from './executables.ts'
 
@@ -54,43 +55,15 @@ export interface Lab {
 
 const ENV = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C.UTF-8' }
 
-/** For a folder that this machine lacks, the parent is overlaid: nothing is made outside the lab. */
-const SETUP = `set -e
-mount -t tmpfs -o mode=755 tmpfs /run
-for dir in /var/lib/cni /opt/cni/bin /etc/cni/net.d; do
-  if [ ! -d $dir ]; then
-    top=/\${dir#/}; top=\${top%%/cni*}
-    mkdir -p /run/over$top/upper /run/over$top/work
-    mount -t overlay -o lowerdir=$top,upperdir=/run/over$top/upper,workdir=/run/over$top/work overlay $top
-    mkdir -p $dir
-  fi
-  mount -t tmpfs -o mode=755 tmpfs $dir
-done
-mount -t tmpfs -o mode=755 tmpfs /run
-mkdir /run/netns
-mount -t sysfs sysfs /sys || true
-ip link set lo up
-echo 0 >/proc/sys/net/ipv4/ip_forward
-echo 0 >/proc/sys/net/ipv6/conf/all/forwarding
-if [ -d "$1" ]; then
-  for file in "$1"/*; do : >/opt/cni/bin/\${file##*/}; mount --bind "$file" /opt/cni/bin/\${file##*/}; done
-  ln -s bridge /opt/cni/bin/pontoon
-else
-  : >/opt/cni/bin/pontoon
-  mount --bind "$1" /opt/cni/bin/pontoon
-  ln -s pontoon /opt/cni/bin/bridge
-  ln -s pontoon /opt/cni/bin/host-local
-fi
-echo ready
-exec cat
-`
+const PRIVATE = join(import.meta.dirname, 'private.sh')
+const HOLD = 'set -e; . "$0"; echo ready; exec cat'
 
 /** Opens a lab for the running test; it is closed with the test. */
 export async function openLab(executable: Executable = executables()[0] as Executable): Promise<Lab> {
   if (!existsSync(executable.path)) throw new Error(`${executable.path} is missing: build it first`)
   const holder = spawn(
     'unshare',
-    ['--net', '--mount', '--propagation', 'private', 'sh', '-c', SETUP, 'lab', executable.path],
+    ['--net', '--mount', '--propagation', 'private', 'sh', '-c', HOLD, PRIVATE, executable.path],
     { env: ENV, stdio: ['pipe', 'pipe', 'pipe'] },
   )
   let complaint = ''

@@ -39,7 +39,7 @@ forEachExecutable((executable) => {
 
   test('a call that fails leaves no process either', async () => {
     const lab = await openLab(executable)
-    lab.must('ip', 'link', 'add', 'br-t', 'type', 'dummy')
+    lab.must('ip', 'link', 'add', 'br-t', 'type', 'veth', 'peer', 'name', 'other')
     const done = await startPlugin(lab, 'ADD', { id: 'x', netns: lab.netns('a') })
     expect(done.status, done.stdout).not.toBe(0)
     expect(lab.processes()).toEqual([])

@@ -1,0 +1,32 @@
+# Makes the inside of a new network and mount namespace (sh, sourced; $1 = the executable, or a folder of plugins).
+#
+# /run, /var/lib/cni, /opt/cni/bin and /etc/cni/net.d become empty and private. Where this machine lacks such a
+# folder its parent is overlaid first, so that nothing is made outside. The executable is bound, not copied.
+mount -t tmpfs -o mode=755 tmpfs /run
+for dir in /var/lib/cni /opt/cni/bin /etc/cni/net.d; do
+  if [ ! -d $dir ]; then
+    top=${dir%%/cni*}
+    mkdir -p /run/over$top/upper /run/over$top/work
+    mount -t overlay -o lowerdir=$top,upperdir=/run/over$top/upper,workdir=/run/over$top/work overlay $top
+    mkdir -p $dir
+  fi
+  mount -t tmpfs -o mode=755 tmpfs $dir
+done
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir /run/netns
+mount -t sysfs sysfs /sys || true
+ip link set lo up
+echo 0 >/proc/sys/net/ipv4/ip_forward
+echo 0 >/proc/sys/net/ipv6/conf/all/forwarding
+if [ -d "$1" ]; then
+  for file in "$1"/*; do
+    : >/opt/cni/bin/"${file##*/}"
+    mount --bind "$file" /opt/cni/bin/"${file##*/}"
+  done
+  ln -s bridge /opt/cni/bin/pontoon
+else
+  : >/opt/cni/bin/pontoon
+  mount --bind "$1" /opt/cni/bin/pontoon
+  ln -s pontoon /opt/cni/bin/bridge
+  ln -s pontoon /opt/cni/bin/host-local
+fi
