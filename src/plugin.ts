@@ -1,5 +1,53 @@
+/** The executable: environment and stdin in, exactly one JSON document or nothing out. */
 import * as engine from '#engine'
+import { errorDocument } from './cni/error.ts'
+import { parseRequest, spokenVersion } from './cni/request.ts'
+import { SUPPORTED_VERSIONS } from './cni/version.ts'
 import { COMMIT, VERSION } from './core/build-info.ts'
+import { CODE, Fault } from './core/fault.ts'
+import { isFileError } from './engine/engine.ts'
+import { run } from './verbs/run.ts'
 
-engine.writeStdout(`pontoon ${VERSION} (${COMMIT}, ${engine.describeEngine()})\n`)
-engine.exit(0)
+/** Bytes of stdin that are read at most: a hundred times what the largest runtime sends. */
+const STDIN_LIMIT = 1 << 20
+
+async function main(): Promise<number> {
+  const [called = 'pontoon', ...words] = engine.commandLine()
+  const name = called.slice(called.lastIndexOf('/') + 1)
+  if (!engine.readEnv('CNI_COMMAND')) return introduce(name, words)
+  let stdin = ''
+  try {
+    const request = parseRequest(engine.readEnv, () => {
+      stdin = readStdin()
+      return stdin
+    })
+    const answer = await run(request, name)
+    if (answer !== '') engine.writeStdout(`${answer}\n`)
+    return 0
+  } catch (error) {
+    engine.writeStdout(`${errorDocument(error, spokenVersion(stdin))}\n`)
+    return 1
+  }
+}
+
+function readStdin(): string {
+  try {
+    return engine.readStdin(STDIN_LIMIT)
+  } catch (error) {
+    if (!isFileError(error, 'EFBIG')) throw error
+    throw new Fault(CODE.decode, `the network configuration on stdin is larger than ${STDIN_LIMIT} bytes`, 'shorten it')
+  }
+}
+
+/** Without CNI_COMMAND somebody looks at it: as the reference does, it says on stderr what it is. */
+function introduce(name: string, words: readonly string[]): number {
+  if (words.includes('--version')) {
+    engine.writeStdout(`pontoon ${VERSION} (${engine.describeEngine()}, commit ${COMMIT})\n`)
+    return 0
+  }
+  engine.writeStderr(`CNI ${name} plugin, pontoon ${VERSION}\n`)
+  engine.writeStderr(`CNI protocol versions supported: ${SUPPORTED_VERSIONS.join(', ')}\n`)
+  return 0
+}
+
+void main().then(engine.exit)

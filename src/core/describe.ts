@@ -82,7 +82,13 @@ export function describe(desire: Desire): readonly Resource[] {
     ...(options.ipMasq
       ? assigned.map(
           ({ cidr }) =>
-            ({ kind: 'masquerade', address: cidr.ip, subnet: networkOf(cidr), attachment, inet: ends.inetNat }) as const,
+            ({
+              kind: 'masquerade',
+              address: cidr.ip,
+              subnet: networkOf(cidr),
+              attachment,
+              inet: ends.inetNat,
+            }) as const,
         )
       : []),
   ]

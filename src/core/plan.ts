@@ -9,6 +9,8 @@ import type { Observed, Op, Resource } from './resource.ts'
 
 export interface Step {
   readonly resource: Resource
+  /** False for a repair of what is there. */
+  readonly isNew: boolean
   readonly run: readonly Op[]
   readonly undo: readonly Op[]
 }
@@ -30,12 +32,12 @@ export function planAdd(desired: readonly Resource[], observed: Observed): Plan 
     const finding = kind.inspect(resource, observed)
     if (finding.is === 'different') {
       const repair = kind.repair?.(resource, observed) ?? []
-      if (repair.length > 0) steps.push({ resource, run: repair, undo: [] })
+      if (repair.length > 0) steps.push({ resource, isNew: false, run: repair, undo: [] })
       else conflicts.push({ resource, reason: `want ${finding.want}, have ${finding.have}` })
     } else if (finding.is === 'absent') {
       // A shared resource is not undone here: another ADD may use it by the time this one fails.
       const undo = kind.scope === 'attachment' ? kind.remove(resource) : []
-      steps.push({ resource, run: kind.create(resource), undo })
+      steps.push({ resource, isNew: true, run: kind.create(resource), undo })
     } else if (kind.whenPresent === 'refuse') {
       conflicts.push({ resource, reason: 'already exists' })
     }

@@ -100,7 +100,7 @@ export type Of<K extends Resource['kind']> = Extract<Resource, { kind: K }>
 export type Op =
   | { readonly tool: 'ip'; readonly on: 'host' | 'sandbox'; readonly line: string }
   | { readonly tool: 'nft'; readonly lines: readonly string[]; readonly whenMissing: readonly string[] }
-  | { readonly tool: 'sysctl'; readonly key: string; readonly value: string }
+  | { readonly tool: 'sysctl'; readonly key: string; readonly value: string; readonly optional?: boolean }
   | { readonly tool: 'store'; readonly action: 'reserve' | 'release'; readonly address: string }
 
 export interface SeenAddress {

@@ -11,3 +11,8 @@ export function verify(desired: readonly Resource[], observed: Observed): readon
     return [`${nameOf(resource)}: want ${finding.want}, have ${finding.have}`]
   })
 }
+
+/** True when nothing is missing or different. */
+export function isSettled(desired: readonly Resource[], observed: Observed): boolean {
+  return verify(desired, observed).length === 0
+}

@@ -7,8 +7,8 @@
  * process has ended; until then the caller looks at what it finds.
  */
 import * as engine from '#engine'
-import type { Child, Exit } from '../engine/engine.ts'
 import { CODE, Fault } from '../core/fault.ts'
+import type { Child, Exit } from '../engine/engine.ts'
 import { findTool, TOOL_ENV } from './tools.ts'
 
 /** Milliseconds that one `ip` process may live. Runtimes give a plugin a minute or more. */

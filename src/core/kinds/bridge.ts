@@ -26,7 +26,7 @@ export const bridge: Kind<Of<'bridge'>> = {
         ' type bridge',
     },
     // The bridge's routes are Pontoon's to give, not those of whoever sends router advertisements from a pod.
-    { tool: 'sysctl', key: `net/ipv6/conf/${want.name}/accept_ra`, value: '0' },
+    { tool: 'sysctl', key: `net/ipv6/conf/${want.name}/accept_ra`, value: '0', optional: true },
     ...raise(want),
   ],
   remove: (want) => [{ tool: 'ip', on: 'host', line: line`link del dev ${want.name}` }],

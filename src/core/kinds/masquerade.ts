@@ -15,10 +15,9 @@ export const masquerade: Kind<Of<'masquerade'>> = {
   whenPresent: 'keep',
   name: (want) => `masquerade ${formatIp(want.address)}`,
   inspect(want, seen) {
-    const at = setOf(want)
-    const comment = seen.masquerade.elements.get(`${at} ${formatIp(want.address)}`)
+    const comment = seen.masquerade.elements.get(elementOf(want))
     if (comment === undefined) return ABSENT
-    if (!seen.masquerade.served.has(at)) return different('a rule that masquerades', 'none')
+    if (!seen.masquerade.served.has(setOf(want))) return different('a rule that masquerades', 'none')
     const mine = commentOf(want.attachment)
     return comment.slice(0, 33) === mine.slice(0, 33) ? PRESENT : different(mine, comment)
   },
@@ -29,15 +28,23 @@ export const masquerade: Kind<Of<'masquerade'>> = {
       whenMissing: setUp(want),
     },
   ],
-  // Deleting what is not there is an error to nft, adding what is there is none: so both, in one transaction.
-  remove(want) {
-    const element = `${setOf(want)} { ${formatIp(want.address)} }`
-    return [{ tool: 'nft', lines: [`add element ${element}`, `delete element ${element}`], whenMissing: [] }]
-  },
+  remove: (want) => [{ tool: 'nft', lines: deletionOf(elementOf(want)), whenMissing: [] }],
+}
+
+/** `inet cni_plugins_masquerade pods_… 10.9.0.2`: how an element is called here, and the key of those observed. */
+export function elementOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' | 'inet' | 'address'>): string {
+  return `${setOf(want)} ${formatIp(want.address)}`
+}
+
+/** Deleting what is not there is an error to nft, adding what is there is none: so both, in one transaction. */
+export function deletionOf(element: string): readonly string[] {
+  const space = element.lastIndexOf(' ')
+  const target = `element ${element.slice(0, space)} { ${element.slice(space + 1)} }`
+  return [`add ${target}`, `delete ${target}`]
 }
 
 /** `inet cni_plugins_masquerade pods_…`: family, table and set, as nft wants them. */
-export function setOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' | 'inet'>): string {
+function setOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' | 'inet'>): string {
   const family = want.inet ? 'inet' : want.subnet.ip.family === 4 ? 'ip' : 'ip6'
   return `${family} ${TABLE} ${setName(want.attachment.network, want.subnet)}`
 }

@@ -1,0 +1,188 @@
+/**
+ * Runs ADD's steps: host lines, then sandbox lines, the nft script beside them; and takes them back.
+ *
+ * The processes are started before it is known what they will be told, so that their start-up passes beside the
+ * plugin's own work.
+ */
+
+import { CODE, Fault } from '../core/fault.ts'
+import { nameOf } from '../core/kinds.ts'
+import { line } from '../core/line.ts'
+import type { Step } from '../core/plan.ts'
+import type { Op, Resource, SeenLink } from '../core/resource.ts'
+import { isSettled } from '../core/verify.ts'
+import { isFileError } from '../engine/engine.ts'
+import { announce, type Pod, writeInside } from './announce.ts'
+import { readLinks } from './ip-json.ts'
+import { writeSysctl } from './machine.ts'
+import { addElements, type NftProcess } from './nft.ts'
+import { observed } from './observe.ts'
+import type { LineError, Session } from './session.ts'
+
+export interface Hands {
+  readonly host: Session
+  readonly sandbox: Session
+  /** Absent when nothing is masqueraded. */
+  readonly nft: NftProcess | undefined
+}
+
+export interface Place {
+  readonly bridge: string
+  readonly hostVeth: string
+}
+
+type Host = ReadonlyMap<string, SeenLink>
+
+/**
+ * Runs all steps; resolves to the links of the host as they are then.
+ * @throws Fault of the first thing that went wrong; everything else has come to its end by then, so that it can be
+ *   undone
+ */
+export async function apply(steps: readonly Step[], hands: Hands, place: Place, pod: Pod): Promise<Host> {
+  const shared = steps.filter(({ undo }) => undo.length === 0)
+  const masquerading = runNft(steps, hands)
+  const outcomes = await Promise.allSettled([runLinks(steps, shared, hands, place, pod), masquerading])
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed) throw failed.reason
+  const [links] = outcomes as [PromiseFulfilledResult<Host>, unknown]
+  return links.value
+}
+
+async function runNft(steps: readonly Step[], { nft }: Hands): Promise<void> {
+  const ops = steps.flatMap(({ run }) => run).filter((op) => op.tool === 'nft')
+  if (!nft) return
+  if (ops.length === 0) return nft.drop()
+  await addElements(
+    nft,
+    ops.flatMap(({ lines }) => lines),
+    ops.map(({ whenMissing }) => whenMissing),
+  )
+}
+
+async function runLinks(
+  steps: readonly Step[],
+  shared: readonly Step[],
+  hands: Hands,
+  place: Place,
+  pod: Pod,
+): Promise<Host> {
+  try {
+    const host = await runHost(steps, hands.host, place)
+    const forgiven = host.has(place.hostVeth) ? await runSandbox(steps, hands, pod) : []
+    if (host.has(place.hostVeth)) await announce(pod, hands, place.hostVeth)
+    await closeAll(steps, shared, hands, host, forgiven)
+    return host
+  } catch (error) {
+    // Whatever is under way ends before the caller undoes it.
+    await Promise.all([hands.host.close(), hands.sandbox.close()])
+    throw error
+  }
+}
+
+/** Runs the host's lines with the sysctls between them, and looks at what came of it. */
+async function runHost(steps: readonly Step[], session: Session, place: Place): Promise<Host> {
+  let lines: string[] = []
+  for (const op of steps.flatMap(({ run }) => run)) {
+    if (op.tool === 'ip' && op.on === 'host') lines.push(op.line)
+    if (op.tool !== 'sysctl') continue
+    if (lines.length > 0) await session.run(lines)
+    lines = []
+    setSysctl(op)
+  }
+  lines.push(line`addr show dev ${place.bridge}`, line`link show dev ${place.hostVeth}`)
+  return readLinks(await session.run(lines))
+}
+
+/**
+ * Runs the sandbox's lines. Where the sandbox has IPv6 switched off, as some runtimes do, it is switched on for this
+ * interface alone, and the lines about IPv6 run again.
+ * @returns the lines whose first failure is of no matter
+ */
+async function runSandbox(steps: readonly Step[], { sandbox }: Hands, pod: Pod): Promise<readonly string[]> {
+  const lines = linesOf(steps, 'sandbox')
+  const six = pod.addresses.filter(({ family }) => family === 6).length
+  if (six === 0) {
+    await sandbox.run(lines)
+    return []
+  }
+  const show = line`addr show dev ${pod.ifname}`
+  const seen = readLinks(await sandbox.run([...lines, show])).get(pod.ifname)
+  if (!seen || seen.addresses.some(({ family }) => family === 6)) return []
+  await writeInside(pod, 'disable_ipv6', '0')
+  const again = linesOf(
+    steps.filter(({ resource }) => familyOf(resource) === 6),
+    'sandbox',
+  )
+  await sandbox.run(again)
+  return again
+}
+
+function familyOf(resource: Resource): number | undefined {
+  if (resource.kind === 'address') return resource.cidr.ip.family
+  return resource.kind === 'route' ? resource.dst.ip.family : undefined
+}
+
+function linesOf(steps: readonly Step[], on: 'host' | 'sandbox'): readonly string[] {
+  return steps.flatMap(({ run }) => run.flatMap((op) => (op.tool === 'ip' && op.on === on ? [op.line] : [])))
+}
+
+function setSysctl({ key, value, optional }: Extract<Op, { tool: 'sysctl' }>): void {
+  try {
+    writeSysctl(key, value)
+  } catch (error) {
+    if (optional || !isFileError(error)) {
+      if (optional) return
+      throw error
+    }
+    const name = key.replaceAll('/', '.')
+    const remedy =
+      error.code === 'ENOENT'
+        ? 'the kernel has no such setting: for IPv6, boot without ipv6.disable=1, or give the network no IPv6 range'
+        : `${error.code}: /proc/sys is not for writing here; run "sysctl -w ${name}=${value}" on the node`
+    throw new Fault(CODE.kernel, `can't set ${name} to ${value}`, remedy, { cause: error })
+  }
+}
+
+/** Ends the sessions and judges what failed. */
+async function closeAll(
+  steps: readonly Step[],
+  shared: readonly Step[],
+  hands: Hands,
+  host: Host,
+  forgiven: readonly string[],
+): Promise<void> {
+  const [hostErrors, sandboxErrors] = await Promise.all([hands.host.close(), hands.sandbox.close()])
+  const sharedLines = new Set(linesOf(shared, 'host'))
+  // Another ADD may have made a shared resource in the meantime. What counts is that it is there.
+  const settled = isSettled(
+    shared.map(({ resource }) => resource).filter(({ kind }) => kind !== 'sysctl'),
+    observed({ host }),
+  )
+  const errors = [
+    ...hostErrors.filter((error) => !settled || !sharedLines.has(error.line)),
+    ...withoutFirst(sandboxErrors, forgiven),
+  ]
+  const first = errors[0]
+  if (first) throw lineFault(first, steps)
+}
+
+/** The errors without the first one of each of these lines. */
+function withoutFirst(errors: readonly LineError[], lines: readonly string[]): readonly LineError[] {
+  const left = new Set(lines)
+  return errors.filter(({ line: text }) => !left.delete(text))
+}
+
+function lineFault(error: LineError, steps: readonly Step[]): Fault {
+  const step = steps.find(({ run }) => run.some((op) => op.tool === 'ip' && op.line === error.line))
+  const what = step ? `can't make ${nameOf(step.resource)}` : 'ip failed'
+  if (/File exists/.test(error.text) && step?.resource.kind === 'veth') {
+    const { ifname } = step.resource
+    const remedy = 'the interface is already there in the container: remove it, or call DEL for its owner first'
+    return new Fault(CODE.conflict, `interface ${ifname} already exists in the container`, remedy)
+  }
+  if (/Invalid "?netns"?|Invalid argument/.test(error.text) && step?.resource.kind === 'veth') {
+    const remedy = `${error.text}; is CNI_NETNS a network namespace?`
+    return new Fault(CODE.invalidEnvironment, `${what}`, remedy)
+  }
+  return new Fault(CODE.kernel, what, error.line ? `ip ${error.line}: ${error.text}` : error.text)
+}

@@ -1,0 +1,53 @@
+/** Files that are whole or absent, and reads that take absence for an answer. */
+import * as engine from '#engine'
+import { isFileError } from '../engine/engine.ts'
+
+/** The file's content, undefined when there is none. */
+export function readIfThere(path: string): string | undefined {
+  return ifThere(() => engine.readFile(path))
+}
+
+export function statIfThere(path: string) {
+  return ifThere(() => engine.stat(path))
+}
+
+/** The names in a directory; none when there is no directory. */
+export function listIfThere(path: string): readonly string[] {
+  return ifThere(() => engine.listDirectory(path)) ?? []
+}
+
+/** Removes a file. True when it was there. */
+export function removeIfThere(path: string): boolean {
+  const removed = ifThere(() => {
+    engine.removeFile(path)
+    return true
+  })
+  return removed ?? false
+}
+
+/** Puts a whole file in place, over an older one: a reader sees the one or the other, never half of it. */
+export function replaceFile(path: string, content: string, mode: number): void {
+  const slash = path.lastIndexOf('/') + 1
+  const draft = `${path.slice(0, slash)}.${path.slice(slash)}.${engine.processId()}`
+  try {
+    removeIfThere(draft)
+    engine.createFile(draft, content, mode)
+    engine.rename(draft, path)
+  } catch (error) {
+    try {
+      removeIfThere(draft)
+    } catch {
+      // The first error is the one to tell.
+    }
+    throw error
+  }
+}
+
+function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (isFileError(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+}

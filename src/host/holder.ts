@@ -1,0 +1,34 @@
+/** A note of who holds a store's lock, for the one who waits in vain. It decides nothing. */
+import * as engine from '#engine'
+import { digest } from '../core/attachment.ts'
+import { isFileError } from '../engine/engine.ts'
+import { readIfThere } from './files.ts'
+import { RUN_FOLDER } from './index-files.ts'
+
+function notePath(folder: string): string {
+  return `${RUN_FOLDER}/holder-${digest(folder).slice(0, 16)}`
+}
+
+export function noteHolder(folder: string): void {
+  const path = notePath(folder)
+  const note = `${engine.processId()}\n`.padStart(12)
+  try {
+    try {
+      engine.overwriteFile(path, note)
+    } catch (error) {
+      if (!isFileError(error, 'ENOENT')) throw error
+      engine.makeDirectory(RUN_FOLDER)
+      engine.createFile(path, note, 0o600)
+    }
+  } catch {
+    // Without the note the lock works all the same.
+  }
+}
+
+/** `held by process 4711 (pontoon)`, as far as it is known. */
+export function readHolder(folder: string): string {
+  const pid = readIfThere(notePath(folder))?.trim() ?? ''
+  const command = pid ? readIfThere(`/proc/${pid}/comm`)?.trim() : undefined
+  if (!pid) return `${folder}/lock.lock is held by an unknown process`
+  return `${folder}/lock.lock is held by process ${pid} (${command ?? 'which has ended'})`
+}

@@ -1,0 +1,77 @@
+/**
+ * The index in /run: one small file per attachment, which tells the living from the dead and makes DEL and CHECK
+ * independent of how many there are. It is an index: when it is missing, the slow, sure way is taken.
+ */
+import * as engine from '#engine'
+import { type Attachment, digest, keyOf } from '../core/attachment.ts'
+import { listIfThere, readIfThere, removeIfThere, replaceFile } from './files.ts'
+
+export const RUN_FOLDER = '/run/pontoon'
+const DEFAULT_DATA_DIR = '/var/lib/cni/networks'
+
+export interface IndexEntry extends Attachment {
+  readonly version: 1
+  readonly dataDir: string
+  /** False while the ADD is under way: the addresses may be missing. */
+  readonly done: boolean
+  /** The process that makes it. */
+  readonly pid: number
+  /** With prefix lengths: `10.9.0.2/24`. */
+  readonly addresses: readonly string[]
+  readonly netns: string
+  readonly device: number
+  readonly inode: number
+  readonly hostVeth: string
+  readonly bridge: string
+  readonly masquerade: 'none' | 'nftables' | 'iptables'
+  readonly boot: string
+  /** Milliseconds since 1970. */
+  readonly time: number
+}
+
+/** The folder of one network's entries. A network of another dataDir is another one, whatever its name. */
+export function indexFolder(dataDir: string, network: string): string {
+  const suffix = dataDir === DEFAULT_DATA_DIR ? '' : `@${digest(dataDir).slice(0, 8)}`
+  return `${RUN_FOLDER}/${network}${suffix}`
+}
+
+function entryPath(folder: string, key: string): string {
+  return `${folder}/${key.slice(0, 32)}`
+}
+
+/** The entry of an attachment; `damaged` when there is one that can't be read, as a crash may leave it. */
+export function readEntry(folder: string, key: string): IndexEntry | 'damaged' | undefined {
+  const text = readIfThere(entryPath(folder, key))
+  return text === undefined ? undefined : (parseEntry(text) ?? 'damaged')
+}
+
+function parseEntry(text: string): IndexEntry | undefined {
+  try {
+    const entry = JSON.parse(text) as IndexEntry
+    const sound = entry.version === 1 && Array.isArray(entry.addresses) && typeof entry.containerID === 'string'
+    return sound && typeof entry.network === 'string' && typeof entry.ifname === 'string' ? entry : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function writeEntry(folder: string, entry: IndexEntry): void {
+  engine.makeDirectory(folder)
+  replaceFile(entryPath(folder, keyOf(entry)), JSON.stringify(entry), 0o600)
+}
+
+export function removeEntry(folder: string, key: string): void {
+  removeIfThere(entryPath(folder, key))
+}
+
+/** All readable entries of a network. */
+export function listEntries(folder: string): readonly IndexEntry[] {
+  return listIfThere(folder)
+    .filter((name) => /^[0-9a-f]{32}$/.test(name))
+    .flatMap((name) => parseEntry(readIfThere(`${folder}/${name}`) ?? '') ?? [])
+}
+
+/** This boot's ID (random(4)): an entry of another one names nothing that still lives. */
+export function bootId(): string {
+  return readIfThere('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
+}

@@ -1,0 +1,110 @@
+/** What `ip -details -json` prints, as plain data. Parsed here and nowhere else. */
+import { formatCidr, parseCidr } from '../core/ip.ts'
+import type { SeenAddress, SeenLink, SeenRoute } from '../core/resource.ts'
+
+/** The members that are read, of `link show`, `addr show` and `route show`; any may be missing. */
+interface IpObject {
+  readonly ifindex?: number
+  readonly ifname?: string
+  readonly flags?: readonly string[]
+  readonly mtu?: number
+  readonly master?: string
+  readonly operstate?: string
+  readonly address?: string
+  readonly link_index?: number
+  readonly ifalias?: string
+  readonly linkinfo?: {
+    readonly info_kind?: string
+    readonly info_data?: { readonly vlan_filtering?: number }
+    readonly info_slave_data?: { readonly state?: string; readonly hairpin?: boolean; readonly isolated?: boolean }
+  }
+  readonly addr_info?: readonly {
+    readonly local?: string
+    readonly prefixlen?: number
+    readonly tentative?: boolean
+    readonly dadfailed?: boolean
+  }[]
+  readonly dst?: string
+  readonly gateway?: string
+  readonly table?: string
+  readonly scope?: string
+  readonly metric?: number
+  readonly pref?: string
+  readonly metrics?: readonly { readonly mtu?: number; readonly advmss?: number }[]
+}
+
+function objects(documents: readonly unknown[]): readonly IpObject[] {
+  return documents.flat().filter((item) => typeof item === 'object' && item !== null) as IpObject[]
+}
+
+/** All links in the documents, by name. An answer to `addr show` has their addresses, one to `link show` has not. */
+export function readLinks(documents: readonly unknown[]): Map<string, SeenLink> {
+  const links = new Map<string, SeenLink>()
+  for (const object of objects(documents)) {
+    if (object.ifindex === undefined || object.ifname === undefined || !object.flags) continue
+    links.set(object.ifname, readLink(object, object.ifname, object.ifindex))
+  }
+  return links
+}
+
+function readLink(object: IpObject, name: string, index: number): SeenLink {
+  const { info_kind, info_slave_data: slave } = object.linkinfo ?? {}
+  const flags = object.flags ?? []
+  return {
+    index,
+    name,
+    type: info_kind ?? '',
+    mac: object.address ?? '',
+    mtu: object.mtu ?? 0,
+    up: flags.includes('UP'),
+    running: object.operstate === 'UP' || object.operstate === 'UNKNOWN',
+    promisc: flags.includes('PROMISC'),
+    master: object.master,
+    peer: object.link_index,
+    alias: object.ifalias,
+    port: slave && { state: slave.state ?? '', hairpin: slave.hairpin ?? false, isolated: slave.isolated ?? false },
+    addresses: (object.addr_info ?? []).flatMap((info) => readAddress(info)),
+  }
+}
+
+function readAddress(info: NonNullable<IpObject['addr_info']>[number]): SeenAddress[] {
+  const cidr = parseCidr(`${info.local}/${info.prefixlen}`)
+  if (!cidr) return []
+  const { tentative = false, dadfailed = false } = info
+  return [{ family: cidr.ip.family, cidr: formatCidr(cidr), tentative, failed: dadfailed }]
+}
+
+const TABLES: Readonly<Record<string, number>> = { default: 253, main: 254, local: 255 }
+const SCOPES: Readonly<Record<string, number>> = { global: 0, site: 200, link: 253, host: 254, nowhere: 255 }
+
+/** The routes in the documents of `route show table all` and `-6 route show table all`. */
+export function readRoutes(documents: readonly unknown[]): readonly SeenRoute[] {
+  return objects(documents).flatMap((object) => {
+    if (object.dst === undefined || object.ifindex !== undefined) return []
+    // Only IPv6 routes have a router preference (RFC 4191): it tells the family of a default route without gateway.
+    const six = object.dst.includes(':') || object.pref !== undefined
+    const any = six ? '::/0' : '0.0.0.0/0'
+    const text =
+      object.dst === 'default' ? any : object.dst.includes('/') ? object.dst : `${object.dst}/${six ? 128 : 32}`
+    const dst = parseCidr(text)
+    if (!dst) return []
+    const { mtu = 0, advmss = 0 } = object.metrics?.[0] ?? {}
+    return [
+      {
+        dst: formatCidr(dst),
+        via: object.gateway ?? '',
+        table: numberOf(object.table, TABLES, 254),
+        scope: numberOf(object.scope, SCOPES, 0),
+        priority: object.metric ?? 0,
+        mtu,
+        advmss,
+      },
+    ]
+  })
+}
+
+/** Names of tables and scopes, or their numbers where the machine has no name for them. */
+function numberOf(text: string | undefined, names: Readonly<Record<string, number>>, otherwise: number): number {
+  if (text === undefined) return otherwise
+  return names[text] ?? (/^\d+$/.test(text) ? Number(text) : otherwise)
+}

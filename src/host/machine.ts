@@ -1,0 +1,41 @@
+/** Facts of the machine, read from /proc and /etc without a process. */
+import * as engine from '#engine'
+import { macOf } from '../core/attachment.ts'
+import { isFileError } from '../engine/engine.ts'
+import { readIfThere, statIfThere } from './files.ts'
+import { bootId } from './index-files.ts'
+
+/** The value of a sysctl, undefined when the kernel has none of that name. Keys with slashes. */
+export function readSysctl(key: string): string | undefined {
+  return readIfThere(`/proc/sys/${key}`)?.trim()
+}
+
+/** @throws FileError `ENOENT` when there is no such sysctl, `EROFS` or `EACCES` where /proc/sys is not for writing */
+export function writeSysctl(key: string, value: string): void {
+  engine.overwriteFile(`/proc/sys/${key}`, value)
+}
+
+/** Is there a link of this name in the plugin's own namespace? Costs one system call, whatever their number. */
+export function hasLink(name: string): boolean {
+  return statIfThere(`/proc/sys/net/ipv4/conf/${name}`) !== undefined
+}
+
+/** NAT in the `inet` family came with Linux 5.2. */
+export function hasInetNat(release: string = readSysctl('kernel/osrelease') ?? ''): boolean {
+  const [major = 0, minor = 0] = release.split('.').map((part) => Number.parseInt(part, 10))
+  return major > 5 || (major === 5 && minor >= 2)
+}
+
+/** A bridge's own hardware address: the same for this machine and name, whatever happens to the bridge. */
+export function bridgeMac(name: string): string {
+  return macOf('bridge', machineId(), name)
+}
+
+function machineId(): string {
+  try {
+    return readIfThere('/etc/machine-id')?.trim() || bootId()
+  } catch (error) {
+    if (isFileError(error)) return bootId()
+    throw error
+  }
+}

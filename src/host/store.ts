@@ -1,0 +1,253 @@
+/**
+ * The store of reservations, in the reference's format: `<dataDir>/<network>/<address>` holds the owner, container ID,
+ * CR LF, interface name. It is the truth about addresses.
+ *
+ * An address is taken by exclusive creation: two writers never both have it, whether they hold the lock or not, and
+ * whether they are Pontoon or the reference. The lock only keeps order. What changes the store takes a `LockedStore`,
+ * which only `lockStore` makes.
+ */
+import * as engine from '#engine'
+import { type Candidate, candidates } from '../core/allocate.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { formatIp, type Ip, parseIp } from '../core/ip.ts'
+import { describeRange, type RangeSet } from '../core/ranges.ts'
+import { isFileError, LockTimeout } from '../engine/engine.ts'
+import { listIfThere, readIfThere, removeIfThere, replaceFile, statIfThere } from './files.ts'
+import { noteHolder, readHolder } from './holder.ts'
+
+export interface Owner {
+  readonly containerID: string
+  /** '' in a file of the oldest format. */
+  readonly ifname: string
+}
+
+export interface Lease {
+  readonly address: string
+  /** undefined when the file says nothing that can be understood: a crash, or somebody else's. */
+  readonly owner: Owner | undefined
+}
+
+export interface LockedStore {
+  readonly folder: string
+  readonly isLocked: true
+}
+
+/** Milliseconds to wait for the lock, and after which a holder that shows no sign of life is taken for dead. */
+const WAIT = 20_000
+const STALE = 3_000
+/** Free addresses are found by trying, up to this many; then by listing. */
+const TRIES = 64
+/** A file without owner that is older than this was left by a crash, not by a writer between its two steps. */
+const EMPTY_GRACE = 30_000
+const FILE_MODE = 0o600
+
+export function storeFolder(dataDir: string, network: string): string {
+  return `${dataDir}/${network}`
+}
+
+/** The file's name of an address. */
+function pathOf(folder: string, address: string): string {
+  return `${folder}/${address}`
+}
+
+/**
+ * Runs `work` with the store of a network locked. Makes the folder when `make` says so; else a missing folder means
+ * that there is nothing to do, and `work` is not run.
+ * @throws Fault 11 naming the holder when the lock was not to be had in time, 5 naming the path for I/O errors
+ */
+export async function lockStore<T>(
+  folder: string,
+  make: boolean,
+  work: (store: LockedStore) => Promise<T> | T,
+): Promise<T | undefined> {
+  if (!make && !statIfThere(folder)) return undefined
+  const release = await orFault(folder, async () => {
+    if (make) engine.makeDirectory(folder)
+    return engine.lock(`${folder}/lock`, { wait: WAIT, stale: STALE })
+  })
+  try {
+    noteHolder(folder)
+    return await work({ folder, isLocked: true })
+  } catch (error) {
+    throw asFault(error, folder)
+  } finally {
+    release()
+  }
+}
+
+async function orFault<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw asFault(error, folder)
+  }
+}
+
+/** An error of the store as its user needs it. */
+export function asFault(error: unknown, folder: string): unknown {
+  if (error instanceof LockTimeout) {
+    const remedy = `waited ${WAIT / 1000} s; ${readHolder(folder)}; try again later`
+    return new Fault(CODE.tryAgain, `the store ${folder} is locked`, remedy, { cause: error })
+  }
+  if (!isFileError(error)) return error
+  const reasons: Record<string, string> = {
+    ENOSPC: 'the disk is full: free some space',
+    EROFS: 'the file system is read-only: mount it for writing, or set ipam.dataDir to another folder',
+    EACCES: 'permission denied: the plugin runs as root, or set ipam.dataDir to a folder it may write to',
+    EPERM: 'not permitted: the file may be immutable (chattr -i), or the plugin does not run as root',
+    ENOTDIR: 'a part of the path is a file: remove it, or set ipam.dataDir to another folder',
+  }
+  const message = `can't ${error.operation} ${error.path}`
+  return new Fault(CODE.io, message, `${error.code}: ${reasons[error.code] ?? 'input/output error'}`, { cause: error })
+}
+
+export function ownerText({ containerID, ifname }: Owner): string {
+  return `${containerID}\r\n${ifname}`
+}
+
+/** Who holds an address; undefined when the file is not there, empty or alien. */
+export function readOwner(folder: string, address: string): Owner | undefined {
+  return parseOwner(readQuietly(pathOf(folder, address)) ?? '')
+}
+
+function readQuietly(path: string): string | undefined {
+  try {
+    return readIfThere(path)
+  } catch (error) {
+    if (isFileError(error, 'EISDIR', 'EACCES')) return undefined
+    throw error
+  }
+}
+
+function parseOwner(text: string): Owner | undefined {
+  const [containerID = '', ifname = '', ...rest] = text.trim().split(/\r?\n/)
+  if (!/^[A-Za-z0-9][\w.-]*$/.test(containerID) || rest.length > 0) return undefined
+  return { containerID, ifname: ifname.trim() }
+}
+
+/** All addresses in the store with their owners. Reads every file: the slow, sure way. */
+export function readLeases(folder: string): readonly Lease[] {
+  return listAddresses(folder).map((address) => ({ address, owner: readOwner(folder, address) }))
+}
+
+/** The names in the store that are addresses; locks, hints and alien files are not. */
+export function listAddresses(folder: string): readonly string[] {
+  return listIfThere(folder).filter((name) => (name.includes('.') || name.includes(':')) && parseIp(name) !== undefined)
+}
+
+/** True when the owner is this one; a file of the oldest format names the container alone. */
+export function isOwner(owner: Owner | undefined, wanted: Owner): boolean {
+  return owner?.containerID === wanted.containerID && (owner.ifname === wanted.ifname || owner.ifname === '')
+}
+
+/**
+ * Reserves one address of each set: the one that was asked for, else the next free one behind the last reserved.
+ * All or none.
+ * @param reclaim called once when a set is exhausted; true when it freed something
+ * @throws Fault 100 when a set has no free address, 101 when an asked-for one is taken
+ */
+export function reserve(
+  store: LockedStore,
+  sets: readonly RangeSet[],
+  asked: readonly (Candidate | undefined)[],
+  owner: Owner,
+  reclaim: () => boolean,
+): readonly Candidate[] {
+  const taken: Candidate[] = []
+  try {
+    sets.forEach((set, i) => {
+      const wanted = asked[i]
+      const mine = wanted
+        ? takeAsked(store, wanted, owner, reclaim)
+        : (takeNext(store, set, i, owner) ?? (reclaim() ? takeNext(store, set, i, owner) : undefined))
+      if (!mine) throw exhausted(set, i, store.folder)
+      taken.push(mine)
+      writeHint(store, i, mine.ip)
+    })
+    return taken
+  } catch (error) {
+    for (const { ip } of taken) release(store, formatIp(ip), owner)
+    throw error
+  }
+}
+
+function exhausted(set: RangeSet, index: number, folder: string): Fault {
+  const ranges = set.map(describeRange).join(', ')
+  const remedy = `every address of ${ranges} is reserved in ${folder}; remove pods, or give range set ${index} more`
+  return new Fault(CODE.exhausted, `no free address in range set ${index} (${ranges})`, remedy)
+}
+
+function takeAsked(store: LockedStore, wanted: Candidate, owner: Owner, reclaim: () => boolean): Candidate {
+  const address = formatIp(wanted.ip)
+  if (take(store, address, owner) || isOwner(readOwner(store.folder, address), owner)) return wanted
+  if (reclaim() && take(store, address, owner)) return wanted
+  const holder = readOwner(store.folder, address)
+  const who = holder ? `container ${holder.containerID}, interface ${holder.ifname}` : 'an unknown owner'
+  throw new Fault(CODE.conflict, `address ${address} is taken`, `it is reserved by ${who} in ${store.folder}`)
+}
+
+function takeNext(store: LockedStore, set: RangeSet, index: number, owner: Owner): Candidate | undefined {
+  const last = parseIp(readQuietly(hintPath(store.folder, index))?.trim() ?? '')
+  let tries = 0
+  let listed: ReadonlySet<string> | undefined
+  for (const candidate of candidates(set, last)) {
+    const address = formatIp(candidate.ip)
+    if (++tries > TRIES) {
+      listed ??= new Set(listIfThere(store.folder))
+      if (listed.has(address)) continue
+    }
+    if (take(store, address, owner)) return candidate
+  }
+  return undefined
+}
+
+/**
+ * Takes an address: creates its file, which fails when there is one, then renames the complete one over it. What a
+ * crash between the two leaves is an empty file, and an empty file that has aged is nobody's.
+ */
+function take(store: LockedStore, address: string, owner: Owner): boolean {
+  const path = pathOf(store.folder, address)
+  try {
+    engine.createFile(path, '', FILE_MODE)
+  } catch (error) {
+    if (isFileError(error, 'EISDIR') || !isFileError(error, 'EEXIST')) throw error
+    return heal(path, owner)
+  }
+  try {
+    replaceFile(path, ownerText(owner), FILE_MODE)
+  } catch (error) {
+    engine.removeFile(path)
+    throw error
+  }
+  return true
+}
+
+function heal(path: string, owner: Owner): boolean {
+  const seen = statIfThere(path)
+  if (seen?.kind !== 'file' || seen.size > 0 || Math.abs(engine.now() - seen.modified) < EMPTY_GRACE) return false
+  replaceFile(path, ownerText(owner), FILE_MODE)
+  return true
+}
+
+/** Frees an address that this owner holds. True when it did; an address of somebody else is left alone. */
+export function release(store: LockedStore, address: string, owner: Owner): boolean {
+  return isOwner(readOwner(store.folder, address), owner) && removeIfThere(pathOf(store.folder, address))
+}
+
+/** Frees an address whatever its file says: for files that no owner can be read from. */
+export function releaseAlien(store: LockedStore, address: string): boolean {
+  return removeIfThere(pathOf(store.folder, address))
+}
+
+function hintPath(folder: string, index: number): string {
+  return `${folder}/last_reserved_ip.${index}`
+}
+
+/** Where the next search starts. A hint only: when it can't be written, the search starts elsewhere. */
+function writeHint(store: LockedStore, index: number, ip: Ip): void {
+  try {
+    replaceFile(hintPath(store.folder, index), formatIp(ip), 0o644)
+  } catch {
+    // The reservation stands. A full disk must not cost it.
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Removes attachments, for DEL and GC alike: links and rules side by side, then reservations, then index entries, so
+ * that an address is free only when nothing uses it any more. It does all it can and reports every failure at the
+ * end.
+ */
+import { type Attachment, keyOf } from '../core/attachment.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { deletionOf } from '../core/kinds/masquerade.ts'
+import { line } from '../core/line.ts'
+import { removeEntry } from './index-files.ts'
+import { hasLink } from './machine.ts'
+import { type NftProcess, removeElements, startNft } from './nft.ts'
+import { openSession, type Session } from './session.ts'
+import { asFault, lockStore, type Owner, release, releaseAlien } from './store.ts'
+
+/** What belongs to one attachment, as far as it is known. */
+export interface Victim {
+  readonly attachment: Attachment
+  readonly owner: Owner
+  readonly addresses: readonly string[]
+  /** Host ends that are provably its own. */
+  readonly links: readonly string[]
+  /** Elements of nft sets: `inet cni_plugins_masquerade pods_… 10.9.0.2`. */
+  readonly elements: readonly string[]
+}
+
+export interface Ground {
+  readonly storeFolder: string
+  readonly indexFolder: string
+}
+
+/** Processes that were started ahead; each is ended here. */
+export interface SweepHands {
+  readonly host?: Session | undefined
+  readonly nft?: NftProcess | undefined
+}
+
+/**
+ * @param alien addresses whose files name no owner, to be freed too
+ * @returns what could not be done, one message each; empty when nothing of the victims is left
+ */
+export async function sweep(
+  victims: readonly Victim[],
+  ground: Ground,
+  hands: SweepHands = {},
+  alien: readonly string[] = [],
+): Promise<readonly unknown[]> {
+  const links = victims.flatMap((victim) => victim.links)
+  const elements = victims.flatMap((victim) => victim.elements)
+  const failures: unknown[] = []
+  const attempt = async (work: () => Promise<void>) => {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      failures.push(error)
+      return false
+    }
+  }
+  const outcomes = await Promise.all([
+    attempt(() => removeLinks(links, hands.host)),
+    attempt(() => removeRules(elements, hands.nft)),
+  ])
+  // What still carries traffic keeps its address.
+  if (outcomes.every((done) => done)) await attempt(() => free(victims, ground, alien))
+  return failures
+}
+
+async function removeLinks(links: readonly string[], session: Session | undefined): Promise<void> {
+  if (links.length === 0) {
+    await session?.close()
+    return
+  }
+  const host = session ?? openSession()
+  await host.run(links.map((name) => line`link del dev ${name}`))
+  const errors = await host.close()
+  // Gone in the meantime, with its namespace, is as good as removed.
+  const left = errors.filter((error) => links.some((name) => error.line.endsWith(` ${name}`) && hasLink(name)))
+  const first = left[0]
+  if (first) throw new Fault(CODE.leftover, `can't remove ${first.line.split(' ').at(-1)}`, `ip: ${first.text}`)
+}
+
+async function removeRules(elements: readonly string[], started: NftProcess | undefined): Promise<void> {
+  if (elements.length === 0) {
+    await started?.drop()
+    return
+  }
+  await removeElements(started ?? startNft(), elements.map(deletionOf))
+}
+
+async function free(victims: readonly Victim[], ground: Ground, alien: readonly string[]): Promise<void> {
+  const failures: unknown[] = []
+  if (victims.some(({ addresses }) => addresses.length > 0) || alien.length > 0) {
+    await lockStore(ground.storeFolder, false, (store) => {
+      const tryOut = (work: () => void) => {
+        try {
+          work()
+        } catch (error) {
+          failures.push(asFault(error, ground.storeFolder))
+        }
+      }
+      for (const { addresses, owner } of victims) {
+        for (const address of addresses) tryOut(() => release(store, address, owner))
+      }
+      for (const address of alien) tryOut(() => releaseAlien(store, address))
+    })
+  }
+  const first = failures[0]
+  if (first) throw first
+  for (const { attachment } of victims) removeEntry(ground.indexFolder, keyOf(attachment))
+}
+
+/** Throws what a sweep could not do, as one error. */
+export function throwFailures(failures: readonly unknown[], what: string): void {
+  const first = failures[0]
+  if (first === undefined) return
+  const bug = failures.find((failure) => !(failure instanceof Fault))
+  if (bug !== undefined) throw bug
+  const faults = failures as readonly Fault[]
+  if (faults.length === 1) throw first
+  const details = faults.map((fault) => `${fault.message}: ${fault.details}`).join('; ')
+  throw new Fault(CODE.leftover, `${what}: ${faults.length} things could not be removed`, details)
+}

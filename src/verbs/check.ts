@@ -1,0 +1,136 @@
+/** CHECK: compares everything that ADD made with what is there, and tells every difference. */
+
+import type { Request } from '../cni/request.ts'
+import { parseResult, type Result } from '../cni/result.ts'
+import { labelOf } from '../core/attachment.ts'
+import { describe } from '../core/describe.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { parseCidr, parseIp } from '../core/ip.ts'
+import { line } from '../core/line.ts'
+import type { Observed, Resource } from '../core/resource.ts'
+import { type Assigned, defaultRoutes, type RouteText } from '../core/routes.ts'
+import { verify } from '../core/verify.ts'
+import { readEntry } from '../host/index-files.ts'
+import { readLinks, readRoutes } from '../host/ip-json.ts'
+import { bridgeMac, hasInetNat } from '../host/machine.ts'
+import { readMasquerade } from '../host/nft.ts'
+import { NO_MASQUERADE, observed, readSysctls } from '../host/observe.ts'
+import { openSandbox, type Sandbox } from '../host/sandbox.ts'
+import { openSession } from '../host/session.ts'
+import { readOwner } from '../host/store.ts'
+import { type Call, callOf } from './call.ts'
+import { refuseUnsupported } from './unsupported.ts'
+
+export async function check(request: Request): Promise<void> {
+  const call = callOf(request)
+  refuseUnsupported(request.netconf)
+  if (request.netconf.prevResult === undefined) {
+    const remedy = 'CHECK compares with the result of ADD: the runtime passes it as prevResult'
+    throw new Fault(CODE.invalidConfig, `network "${request.netconf.name}" has no prevResult`, remedy)
+  }
+  const former = parseResult(request.netconf.prevResult, { strict: true, of: 'prevResult' })
+  const sandbox = openSandbox(request.netns)
+  if (!sandbox) {
+    const remedy = `${request.netns} is no network namespace`
+    throw new Fault(CODE.unknownContainer, `container ${request.containerID} has no namespace`, remedy)
+  }
+  try {
+    const desired = describeFormer(call, former, sandbox)
+    const differences = verify(desired, await look(call, desired, sandbox))
+    if (differences.length === 0) return
+    const what = `interface ${request.ifname} of container ${request.containerID}`
+    const count = differences.length === 1 ? '' : ` (and ${differences.length - 1} more)`
+    throw new Fault(CODE.drift, `${what} is not as ADD made it: ${differences[0]}${count}`, differences.join('; '))
+  } finally {
+    sandbox.close()
+  }
+}
+
+function describeFormer(call: Call, former: Result, sandbox: Sandbox): readonly Resource[] {
+  const { netconf, attachment } = call
+  const inside = former.interfaces.findIndex(({ name, sandbox }) => name === attachment.ifname && Boolean(sandbox))
+  const assigned = former.ips
+    .filter((ip) => ip.interface === undefined || inside < 0 || ip.interface === inside)
+    .flatMap(({ address, gateway }): Assigned[] => {
+      const cidr = parseCidr(address)
+      return cidr ? [{ cidr, gateway: gateway ? parseIp(gateway) : undefined }] : []
+    })
+  const own = former.interfaces[inside]
+  const ends = {
+    host: hostVethOf(call, former),
+    hostMac: '',
+    mac: own?.mac ?? '',
+    label: labelOf(attachment),
+    netns: sandbox.handle,
+    bridgeMac: bridgeMac(netconf.bridge),
+    inetNat: hasInetNat(),
+  }
+  const options = { ...netconf, mtu: own?.mtu ?? (netconf.mtu || DEFAULT_MTU) }
+  return describe({
+    options,
+    attachment,
+    ends,
+    assigned,
+    routes: formerRoutes(call, former, assigned),
+    ownStore: netconf.ipam !== undefined,
+  })
+}
+
+/** A veth's when nobody says otherwise: Ethernet's (ETH_DATA_LEN). */
+const DEFAULT_MTU = 1500
+
+/** The host end: by its derived name, or, when another plugin made it, by the name that the result has. */
+function hostVethOf(call: Call, { interfaces }: Result): string {
+  const entry = readEntry(call.indexFolder, call.key)
+  if (entry && entry !== 'damaged') return entry.hostVeth
+  const outside = interfaces.filter(({ name, sandbox }) => !sandbox && name !== call.netconf.bridge)
+  return outside.some(({ name }) => name === call.hostVeth) ? call.hostVeth : (outside[0]?.name ?? call.hostVeth)
+}
+
+/** The routes of the configuration, with all their attributes; those that a later plugin took out are not missed. */
+function formerRoutes({ netconf }: Call, former: Result, assigned: readonly Assigned[]): readonly RouteText[] {
+  const written = netconf.ipam?.routes ?? []
+  const all = netconf.isDefaultGateway ? [...written, ...defaultRoutes(written, assigned)] : written
+  return all.filter(({ dst }) => former.routes.some((route) => route.dst === dst))
+}
+
+async function look(call: Call, desired: readonly Resource[], sandbox: Sandbox): Promise<Observed> {
+  const { netconf, attachment, storeFolder } = call
+  const port = desired.find((resource) => resource.kind === 'port')
+  const [links, [inside, routes], masquerade] = await Promise.all([
+    lookOutside([line`addr show dev ${netconf.bridge}`, ...(port ? [line`link show dev ${port.host}`] : [])]),
+    lookInside(sandbox.handle, attachment.ifname),
+    netconf.ipMasq && netconf.ipam ? readMasquerade(hasInetNat()) : NO_MASQUERADE,
+  ])
+  const reservations = new Map<string, string>()
+  for (const resource of desired) {
+    if (resource.kind !== 'reservation') continue
+    const owner = readOwner(storeFolder, resource.address)
+    if (owner) reservations.set(resource.address, [owner.containerID, owner.ifname].filter(Boolean).join(' '))
+  }
+  return observed({
+    host: readLinks(links),
+    sandbox: readLinks(inside),
+    routes: readRoutes(routes),
+    masquerade,
+    reservations,
+    sysctls: readSysctls(desired),
+  })
+}
+
+async function lookOutside(lines: readonly string[]): Promise<readonly unknown[]> {
+  const session = openSession()
+  const documents = await session.run(lines)
+  await session.close() // what is not there is a difference, not a failure
+  return documents
+}
+
+async function lookInside(netns: string, ifname: string): Promise<readonly [readonly unknown[], readonly unknown[]]> {
+  const session = openSession(netns)
+  const links = await session.run([line`addr show dev ${ifname}`])
+  const routes = await session.run([line`route show table all dev ${ifname}`])
+  const errors = await session.close()
+  const fatal = errors.find(({ line: text }) => text === '')
+  if (fatal) throw new Fault(CODE.kernel, `can't enter the network namespace of the container`, fatal.text)
+  return [links, routes]
+}

@@ -1,0 +1,143 @@
+/**
+ * Makes an attachment this ADD's own: finds out what a former ADD of the same one left, writes the intent into the
+ * index, and reserves the addresses. All under the store's lock, so that of two ADDs one is first.
+ */
+import * as engine from '#engine'
+import type { NetConf } from '../cni/netconf.ts'
+import { type Candidate, holds, matchRequested } from '../core/allocate.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { type Cidr, formatCidr, formatIp, type Ip, parseCidr, parseIp } from '../core/ip.ts'
+import { parseRangeSets, type RangeSet } from '../core/ranges.ts'
+import type { Assigned } from '../core/routes.ts'
+import { bootId, type IndexEntry, readEntry, removeEntry, writeEntry } from '../host/index-files.ts'
+import { hasLink } from '../host/machine.ts'
+import { isSameNamespace, type Sandbox } from '../host/sandbox.ts'
+import { isOwner, type LockedStore, lockStore, readOwner, reserve } from '../host/store.ts'
+import { type Call, dataDirOf, isMakerAlive } from './call.ts'
+import { reclaim } from './reclaim.ts'
+
+export interface Wish {
+  readonly sets: readonly RangeSet[]
+  readonly asked: readonly (Candidate | undefined)[]
+}
+
+export interface Claim {
+  readonly entry: IndexEntry
+  readonly assigned: readonly Assigned[]
+  /** Something of a former ADD of this attachment may be there still. */
+  readonly isTakenOver: boolean
+}
+
+/**
+ * What the configuration and the caller want of host-local.
+ * @throws Fault 7 for a range or an address that can't be
+ */
+export function parseWish(netconf: NetConf, fromArgs: readonly string[]): Wish {
+  if (!netconf.ipam) return { sets: [], asked: [] }
+  const sets = parseRangeSets([...netconf.runtimeConfig.ipRanges, ...netconf.ipam.ranges])
+  if (sets.length === 0) {
+    const remedy = 'ipam needs "ranges", or a "subnet"'
+    throw new Fault(CODE.invalidConfig, `network "${netconf.name}" has no address range`, remedy)
+  }
+  const asked = [...fromArgs, ...netconf.args.ips, ...netconf.runtimeConfig.ips].map(parseAsked)
+  return { sets, asked: matchRequested(sets, asked) }
+}
+
+/** An address that was asked for; a prefix length behind it says nothing that the range does not. */
+function parseAsked(text: string): Ip {
+  const ip = parseIp(text) ?? parseCidr(text)?.ip
+  if (ip) return ip
+  throw new Fault(CODE.invalidConfig, `asked for an invalid address`, `expected an IP address; found "${text}"`)
+}
+
+/**
+ * @throws Fault 101 when the attachment is in use, 100 when there is no free address, 11 when the lock is not to be
+ *   had
+ */
+export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
+  const claimed = await lockStore(call.storeFolder, true, (store) => {
+    const former = readFormer(call, sandbox)
+    const intent = newEntry(call, sandbox, bridge, former)
+    writeEntry(call.indexFolder, intent)
+    try {
+      const taken = reserve(store, wish.sets, withFormer(wish, former, call, store), call.owner, () =>
+        reclaim(call, store),
+      )
+      const assigned = taken.map(({ ip, range }) => ({
+        cidr: { ip, prefix: range.subnet.prefix },
+        gateway: range.gateway,
+      }))
+      const entry = { ...intent, addresses: assigned.map(({ cidr }) => formatCidr(cidr)) }
+      if (assigned.length > 0) writeEntry(call.indexFolder, entry)
+      return { entry, assigned, isTakenOver: former !== undefined }
+    } catch (error) {
+      if (!former) removeEntry(call.indexFolder, call.key)
+      throw error
+    }
+  })
+  return claimed as Claim // the folder is made, so the work was done
+}
+
+/** The entry of a former ADD that may be taken over, undefined when there was none. */
+function readFormer(call: Call, sandbox: Sandbox): IndexEntry | undefined {
+  const former = readEntry(call.indexFolder, call.key)
+  if (former === undefined || former === 'damaged') return undefined
+  if (isMakerAlive(former)) {
+    const remedy = `process ${former.pid} is adding it since ${new Date(former.time).toISOString()}; try again later`
+    throw new Fault(CODE.tryAgain, `${nameOf(call)} is being added by another process`, remedy)
+  }
+  if (!hasLink(former.hostVeth) || !former.done) return former
+  if (isSameNamespace(former.netns, former.device, former.inode)) {
+    const isHere = former.device === sandbox.device && former.inode === sandbox.inode
+    const where = isHere ? 'this network namespace has it already' : `the network namespace ${former.netns} holds it`
+    throw new Fault(CODE.conflict, `${nameOf(call)} exists already`, `${where}; call DEL first`)
+  }
+  return former
+}
+
+export function nameOf(call: Call): string {
+  const { containerID, ifname, network } = call.attachment
+  return `interface ${ifname} of container ${containerID} on network "${network}"`
+}
+
+function newEntry(call: Call, sandbox: Sandbox, bridge: string, former: IndexEntry | undefined): IndexEntry {
+  return {
+    version: 1,
+    ...call.attachment,
+    dataDir: dataDirOf(call.netconf),
+    done: false,
+    pid: engine.processId(),
+    addresses: former?.addresses ?? [],
+    netns: sandbox.path,
+    device: sandbox.device,
+    inode: sandbox.inode,
+    hostVeth: call.hostVeth,
+    bridge,
+    masquerade: call.netconf.ipMasq ? 'nftables' : 'none',
+    boot: bootId(),
+    time: engine.now(),
+  }
+}
+
+/** Gives back the addresses of a former ADD, where they are still reserved and still in the ranges. */
+function withFormer(
+  { sets, asked }: Wish,
+  former: IndexEntry | undefined,
+  call: Call,
+  store: LockedStore,
+): readonly (Candidate | undefined)[] {
+  const kept = (former?.addresses ?? [])
+    .map(parseCidr)
+    .filter((cidr): cidr is Cidr => cidr !== undefined)
+    .map(({ ip }) => ip)
+    .filter((ip) => isOwner(readOwner(store.folder, formatIp(ip)), call.owner))
+  return sets.map((set, i) => {
+    const wanted = asked[i]
+    if (wanted) return wanted
+    for (const ip of kept) {
+      const range = set.find((candidate) => holds(candidate, ip))
+      if (range) return { ip, range }
+    }
+    return undefined
+  })
+}

@@ -1,0 +1,122 @@
+/**
+ * GC: removes what belongs to no valid attachment of this network. Without a list only what is provably dead.
+ * Everything that can be done is done; what could not is reported at the end.
+ */
+import type { Request } from '../cni/request.ts'
+import { type Attachment, parseLabel } from '../core/attachment.ts'
+import type { SeenLink } from '../core/resource.ts'
+import { type IndexEntry, listEntries } from '../host/index-files.ts'
+import { readLinks } from '../host/ip-json.ts'
+import { hasInetNat } from '../host/machine.ts'
+import { readMasquerade } from '../host/nft.ts'
+import { NO_MASQUERADE } from '../host/observe.ts'
+import { openSession } from '../host/session.ts'
+import { readLeases } from '../host/store.ts'
+import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
+import { lookUpTool } from '../host/tools.ts'
+import { isEntryDead, isMakerAlive, type Network, networkOf } from './call.ts'
+import { elementsBut, elementsNamed, isOwnLink, victimOf, withoutPrefix } from './victims.ts'
+
+/** Is this attachment to be spared? */
+type Spares = (attachment: Pick<Attachment, 'containerID' | 'ifname'>) => boolean
+
+export async function gc({ netconf }: Request): Promise<void> {
+  if (netconf.disableGC) return
+  const network = networkOf(netconf)
+  const entries = listEntries(network.indexFolder)
+  const spares = sparing(netconf.validAttachments, entries)
+  const [links, masquerade] = await Promise.all([
+    readVeths(),
+    lookUpTool('nft') === undefined ? NO_MASQUERADE : readMasquerade(hasInetNat()),
+  ])
+  const victims = collect(network, entries, spares, links).map((traced) =>
+    victimOf(
+      { ...traced, entry: undefined, isUncertain: false },
+      traced.links,
+      elementsNamed(masquerade, traced.attachment),
+    ),
+  )
+  const failures = await sweep(
+    [...victims, ...orphans(network, masquerade, entries, victims, netconf.validAttachments)],
+    network,
+  )
+  throwFailures(failures, `GC of network "${netconf.name}"`)
+}
+
+/** With a list: those in it, and those whose ADD is under way. Without: all but the dead. */
+function sparing(valid: Request['netconf']['validAttachments'], entries: readonly IndexEntry[]): Spares {
+  const key = ({ containerID, ifname }: Pick<Attachment, 'containerID' | 'ifname'>) => `${containerID}\n${ifname}`
+  if (!valid) {
+    const dead = new Set(entries.filter(isEntryDead).map(key))
+    return (attachment) => !dead.has(key(attachment))
+  }
+  const spared = new Set([...valid, ...entries.filter(isMakerAlive)].map(key))
+  const ids = new Set(valid.map(({ containerID }) => containerID))
+  // A file of the oldest format names the container alone.
+  return (attachment) => spared.has(key(attachment)) || (attachment.ifname === '' && ids.has(attachment.containerID))
+}
+
+interface Found {
+  readonly attachment: Attachment
+  readonly addresses: readonly string[]
+  readonly links: readonly string[]
+}
+
+/** Every attachment that index, store or a link's label names and that is not spared, once. */
+function collect(
+  { netconf, storeFolder }: Network,
+  entries: readonly IndexEntry[],
+  spares: Spares,
+  links: ReadonlyMap<string, SeenLink>,
+): readonly Found[] {
+  const found = new Map<string, { attachment: Attachment; addresses: Set<string>; links: string[] }>()
+  const at = ({ containerID, ifname }: Pick<Attachment, 'containerID' | 'ifname'>) => {
+    const key = `${containerID}\n${ifname}`
+    const attachment = { network: netconf.name, containerID, ifname }
+    const item = found.get(key) ?? { attachment, addresses: new Set<string>(), links: [] as string[] }
+    found.set(key, item)
+    return item
+  }
+  for (const entry of entries) {
+    if (spares(entry)) continue
+    for (const cidr of entry.addresses) at(entry).addresses.add(withoutPrefix(cidr))
+    at(entry)
+  }
+  for (const { address, owner } of readLeases(storeFolder)) {
+    if (owner && !spares(owner)) at(owner).addresses.add(address)
+  }
+  for (const link of links.values()) {
+    const labelled = parseLabel(link.alias)
+    if (labelled?.network !== netconf.name || spares(labelled) || !isOwnLink(link, labelled)) continue
+    at(labelled).links.push(link.name)
+  }
+  return [...found.values()].map((item) => ({ ...item, addresses: [...item.addresses] }))
+}
+
+/** Rules of this network whose attachment nothing else knows any more. They are only garbage where there is a list. */
+function orphans(
+  { netconf }: Network,
+  masquerade: typeof NO_MASQUERADE,
+  entries: readonly IndexEntry[],
+  victims: readonly Victim[],
+  valid: Request['netconf']['validAttachments'],
+): readonly Victim[] {
+  if (!valid) return []
+  const named = [...valid, ...entries.filter(isMakerAlive)].map(({ containerID, ifname }) => ({
+    network: netconf.name,
+    containerID,
+    ifname,
+  }))
+  const known = new Set(victims.flatMap(({ elements }) => elements))
+  const elements = elementsBut(masquerade, netconf.name, named).filter((element) => !known.has(element))
+  if (elements.length === 0) return []
+  const nobody = { network: netconf.name, containerID: '', ifname: '' }
+  return [{ attachment: nobody, owner: nobody, addresses: [], links: [], elements }]
+}
+
+async function readVeths(): Promise<ReadonlyMap<string, SeenLink>> {
+  const session = openSession()
+  const documents = await session.run(['link show type veth'])
+  await session.close()
+  return readLinks(documents)
+}

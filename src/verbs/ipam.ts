@@ -1,0 +1,86 @@
+/** The role host-local: addresses for an interface plugin that Pontoon is not. Only the store, no link, no rule. */
+
+import type { Request } from '../cni/request.ts'
+import { parseResult, renderResult } from '../cni/result.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { formatCidr, formatIp } from '../core/ip.ts'
+import { resolveRoutes } from '../core/routes.ts'
+import { isOwner, lockStore, readLeases, release, reserve } from '../host/store.ts'
+import { throwFailures } from '../host/sweep.ts'
+import { type Call, callOf, networkOf } from './call.ts'
+import { nameOf, parseWish } from './claim.ts'
+import { readDns } from './dns.ts'
+import { reclaim } from './reclaim.ts'
+
+/** @returns the result document of ADD, '' for the other verbs */
+export async function ipam(request: Request): Promise<string> {
+  if (request.verb === 'ADD') return add(request)
+  if (request.verb === 'DEL') await del(request)
+  if (request.verb === 'CHECK') check(request)
+  if (request.verb === 'GC') await gc(request)
+  if (request.verb === 'STATUS') (await import('./status.ts')).ipamStatus(request)
+  return ''
+}
+
+async function add(request: Request): Promise<string> {
+  const call = callOf(request)
+  const { netconf } = call
+  requireIpam(call)
+  const wish = parseWish(netconf, request.args.ips)
+  const routes = netconf.ipam?.routes ?? []
+  resolveRoutes(routes, [], request.ifname)
+  const dns = readDns({ ...netconf, dns: undefined })
+  const taken = await lockStore(call.storeFolder, true, (store) => {
+    if (readLeases(call.storeFolder).some(({ owner }) => isOwner(owner, call.owner))) {
+      throw new Fault(CODE.conflict, `${nameOf(call)} has an address already`, 'call DEL first')
+    }
+    return reserve(store, wish.sets, wish.asked, call.owner, () => reclaim(call, store))
+  })
+  const ips = (taken ?? []).map(({ ip, range }) => ({
+    address: formatCidr({ ip, prefix: range.subnet.prefix }),
+    ...(range.gateway ? { gateway: formatIp(range.gateway) } : {}),
+  }))
+  return renderResult({ interfaces: [], ips, routes, dns }, netconf.cniVersion)
+}
+
+function requireIpam({ netconf }: Call): void {
+  if (netconf.ipam) return
+  throw new Fault(CODE.invalidConfig, `network "${netconf.name}" has no ipam section`, 'host-local needs "ipam"')
+}
+
+async function del(request: Request): Promise<void> {
+  const call = callOf(request)
+  await lockStore(call.storeFolder, false, (store) => {
+    for (const { address, owner } of readLeases(call.storeFolder)) {
+      if (isOwner(owner, call.owner)) release(store, address, call.owner)
+    }
+  })
+}
+
+function check(request: Request): void {
+  const call = callOf(request)
+  const mine = readLeases(call.storeFolder).filter(({ owner }) => isOwner(owner, call.owner))
+  const want = request.netconf.prevResult === undefined ? [] : parseResult(request.netconf.prevResult).ips
+  const missing = want.map(({ address }) => address.split('/')[0]).filter((ip) => !mine.some((l) => l.address === ip))
+  if (mine.length > 0 && (missing.length === 0 || missing.length < want.length)) return
+  const found = `want ${want.map(({ address }) => address).join(', ') || 'an address'}, have ${mine.map((l) => l.address).join(', ') || 'none'}`
+  throw new Fault(CODE.drift, `${nameOf(call)} has no reservation`, `${found} in ${call.storeFolder}`)
+}
+
+async function gc({ netconf }: Request): Promise<void> {
+  const valid = netconf.validAttachments
+  if (netconf.disableGC || !valid) return
+  const network = networkOf(netconf)
+  const failures: unknown[] = []
+  await lockStore(network.storeFolder, false, (store) => {
+    for (const { address, owner } of readLeases(network.storeFolder)) {
+      if (!owner || valid.some((attachment) => isOwner(owner, attachment))) continue
+      try {
+        release(store, address, owner)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+  })
+  throwFailures(failures, `GC of network "${netconf.name}"`)
+}

@@ -1,0 +1,142 @@
+/**
+ * STATUS: could an ADD be served now, and are the pods that are there well? Reads only, makes nothing, waits for
+ * nothing: it is called every few seconds.
+ */
+import * as engine from '#engine'
+import type { Request } from '../cni/request.ts'
+import { capacity, holds } from '../core/allocate.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { formatCidr, parseIp } from '../core/ip.ts'
+import { line } from '../core/line.ts'
+import { describeRange, type RangeSet } from '../core/ranges.ts'
+import type { SeenLink } from '../core/resource.ts'
+import { isFileError } from '../engine/engine.ts'
+import { readIfThere } from '../host/files.ts'
+import { listEntries } from '../host/index-files.ts'
+import { readLinks } from '../host/ip-json.ts'
+import { hasLink, readSysctl } from '../host/machine.ts'
+import { openSession } from '../host/session.ts'
+import { listAddresses } from '../host/store.ts'
+import { findTool, type Tool } from '../host/tools.ts'
+import { isEntryDead, type Network, networkOf } from './call.ts'
+import { parseWish } from './claim.ts'
+import { refuseUnsupported } from './unsupported.ts'
+
+export async function status({ netconf }: Request): Promise<void> {
+  refuseUnsupported(netconf)
+  const network = networkOf(netconf)
+  const { sets } = parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, [])
+  requireTools(netconf.ipMasq)
+  requireRights()
+  if (netconf.ipam) requireWritable(network.storeFolder)
+  for (const set of sets) requireFree(set, network)
+  const bridge = await readBridge(netconf.bridge)
+  if (bridge && bridge.type !== 'bridge') {
+    const remedy = `found a ${bridge.type || 'device'} of that name: remove it, or give the network another bridge`
+    throw notAvailable(`${netconf.bridge} is not a bridge`, remedy)
+  }
+  if (listEntries(network.indexFolder).some((entry) => entry.done && !isEntryDead(entry))) {
+    requireHealth(network, bridge, sets)
+  }
+}
+
+/** The role host-local: the store and its addresses alone. */
+export function ipamStatus({ netconf }: Request): void {
+  const network = networkOf(netconf)
+  const { sets } = parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, [])
+  requireWritable(network.storeFolder)
+  for (const set of sets) requireFree(set, network)
+}
+
+function notAvailable(message: string, remedy: string): Fault {
+  return new Fault(CODE.notAvailable, message, remedy)
+}
+
+function limited(message: string, remedy: string): Fault {
+  return new Fault(CODE.limited, message, remedy)
+}
+
+function requireTools(needsNft: boolean): void {
+  const tools: readonly Tool[] = ['ip', 'nsenter', ...(needsNft ? (['nft'] as const) : [])]
+  for (const tool of tools) {
+    try {
+      findTool(tool)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      throw notAvailable(error.message, error.details)
+    }
+  }
+}
+
+/** Bits of CapEff in proc(5): CAP_NET_ADMIN makes links, CAP_SYS_ADMIN enters namespaces (capabilities(7)). */
+const NET_ADMIN = 1n << 12n
+const SYS_ADMIN = 1n << 21n
+
+function requireRights(): void {
+  const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(readIfThere('/proc/self/status') ?? '')?.[1] ?? 'ffffffffffffffff'
+  const has = BigInt(`0x${effective}`)
+  if ((has & NET_ADMIN) !== 0n && (has & SYS_ADMIN) !== 0n) return
+  throw notAvailable('the plugin lacks rights', 'it needs CAP_NET_ADMIN and CAP_SYS_ADMIN: run it as root')
+}
+
+/** The folder itself, or, where it is still to be made, the one that it will be made in. */
+function requireWritable(folder: string): void {
+  for (let path = folder; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) {
+    try {
+      if (engine.stat(path).kind !== 'directory') {
+        throw notAvailable(
+          `the store ${folder} can't be used`,
+          `${path} is not a folder: remove it, or set ipam.dataDir`,
+        )
+      }
+      if (engine.canWrite(path)) return
+      throw notAvailable(`the store ${folder} is not writable`, `mount ${path} for writing, or set ipam.dataDir`)
+    } catch (error) {
+      if (!isFileError(error, 'ENOENT', 'ENOTDIR')) throw error
+    }
+  }
+}
+
+/** A set is exhausted when all of its addresses are reserved and none of the owners is dead. */
+function requireFree(set: RangeSet, { storeFolder, indexFolder }: Network): void {
+  const taken = listAddresses(storeFolder).filter((name) => {
+    const ip = parseIp(name)
+    return ip !== undefined && set.some((range) => holds(range, ip))
+  })
+  if (BigInt(taken.length) < capacity(set) || listEntries(indexFolder).some(isEntryDead)) return
+  const ranges = set.map(describeRange).join(', ')
+  throw notAvailable(`no free address in ${ranges}`, `all ${taken.length} are reserved in ${storeFolder}`)
+}
+
+async function readBridge(name: string): Promise<SeenLink | undefined> {
+  const session = openSession()
+  const links = readLinks(await session.run(hasLink(name) ? [line`addr show dev ${name}`] : []))
+  const errors = await session.close()
+  const broken = errors.find((error) => error.line === '')
+  if (broken) throw notAvailable('the tool ip does not work', `${broken.text}; install iproute2`)
+  return links.get(name)
+}
+
+/** What the pods that are there live by. */
+function requireHealth({ netconf }: Network, bridge: SeenLink | undefined, sets: readonly RangeSet[]): void {
+  if (!bridge) throw limited(`the bridge ${netconf.bridge} is gone`, 'its pods are cut off: recreate them')
+  if (!bridge.up) throw limited(`the bridge ${netconf.bridge} is down`, `run "ip link set ${netconf.bridge} up"`)
+  if (!netconf.isGateway) return
+  for (const set of sets) {
+    const gateways = set.flatMap(({ gateway, subnet }) =>
+      gateway ? [formatCidr({ ip: gateway, prefix: subnet.prefix })] : [],
+    )
+    if (gateways.length === 0 || bridge.addresses.some(({ cidr }) => gateways.includes(cidr))) continue
+    const remedy = `run "ip addr add ${gateways[0]} dev ${netconf.bridge}"`
+    throw limited(`the bridge ${netconf.bridge} has lost its gateway address ${gateways.join(' or ')}`, remedy)
+  }
+  for (const [family, key] of [
+    [4, 'net/ipv4/ip_forward'],
+    [6, 'net/ipv6/conf/all/forwarding'],
+  ] as const) {
+    const isUsed = sets.some((set) => set.some(({ subnet }) => subnet.ip.family === family))
+    if (!isUsed || readSysctl(key) === '1') continue
+    const name = key.replaceAll('/', '.')
+    throw limited(`forwarding of IPv${family} is off`, `run "sysctl -w ${name}=1"`)
+  }
+}

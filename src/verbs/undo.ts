@@ -1,0 +1,45 @@
+/** Takes an ADD back that failed. What can't be taken back is told on stderr, and stays in the index for DEL. */
+import * as engine from '#engine'
+import { Fault } from '../core/fault.ts'
+import { formatIp } from '../core/ip.ts'
+import { elementOf } from '../core/kinds/masquerade.ts'
+import { line } from '../core/line.ts'
+import type { Step } from '../core/plan.ts'
+import { listIfThere } from '../host/files.ts'
+import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
+import { readLinks } from '../host/ip-json.ts'
+import { hasLink } from '../host/machine.ts'
+import { openSession } from '../host/session.ts'
+import { sweep } from '../host/sweep.ts'
+import type { Call } from './call.ts'
+import type { Claim } from './claim.ts'
+
+/** The steps in reverse, the failing one included: what belongs to the attachment, then a bridge that nobody uses. */
+export async function undo(call: Call, { assigned, entry }: Claim, steps: readonly Step[]): Promise<void> {
+  const elements = steps.flatMap(({ resource }) => (resource.kind === 'masquerade' ? [elementOf(resource)] : []))
+  const hasMadeVeth = steps.some(({ resource }) => resource.kind === 'veth')
+  const victim = {
+    attachment: entry,
+    owner: call.owner,
+    addresses: assigned.map(({ cidr }) => formatIp(cidr.ip)),
+    links: hasMadeVeth && hasLink(call.hostVeth) ? [call.hostVeth] : [],
+    elements,
+  }
+  const failures = await sweep([victim], call)
+  for (const failure of failures) {
+    const text = failure instanceof Fault ? `${failure.message}: ${failure.details}` : String(failure)
+    engine.writeStderr(`pontoon: could not undo all of the failed ADD; DEL will: ${text}\n`)
+  }
+  const bridge = steps.find(({ resource, isNew }) => resource.kind === 'bridge' && isNew)
+  if (bridge?.resource.kind === 'bridge') await removeUnused(bridge.resource.name)
+}
+
+/** Another ADD may have found the bridge by now: it has written its intent before it looked. */
+async function removeUnused(bridge: string): Promise<void> {
+  const users = listIfThere(RUN_FOLDER).flatMap((folder) => listEntries(`${RUN_FOLDER}/${folder}`))
+  if (users.some((entry) => entry.bridge === bridge) || !hasLink(bridge)) return
+  const host = openSession()
+  const ports = readLinks(await host.run([line`link show master ${bridge}`]))
+  if (ports.size === 0) await host.run([line`link del dev ${bridge}`])
+  await host.close()
+}

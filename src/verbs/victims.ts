@@ -1,0 +1,82 @@
+/** Finds out what belongs to an attachment: by the index, else by store, labels and rules. */
+import { type Attachment, commentOf, hostVethOf, keyOf, networkKey, parseLabel } from '../core/attachment.ts'
+import { parseCidr, networkOf as subnetOf } from '../core/ip.ts'
+import { elementOf } from '../core/kinds/masquerade.ts'
+import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
+import { type IndexEntry, readEntry } from '../host/index-files.ts'
+import { hasInetNat } from '../host/machine.ts'
+import { isOwner, type Lease, readLeases } from '../host/store.ts'
+import type { Victim } from '../host/sweep.ts'
+import type { Network } from './call.ts'
+
+/** What the index and the store tell, without asking the kernel. */
+export interface Traced {
+  readonly attachment: Attachment
+  readonly entry: IndexEntry | undefined
+  readonly addresses: readonly string[]
+  /** True when rules may exist that the index does not tell: they have to be looked for. */
+  readonly isUncertain: boolean
+}
+
+export function trace(network: Network, attachment: Attachment): Traced {
+  const found = readEntry(network.indexFolder, keyOf(attachment))
+  const entry = found === 'damaged' ? undefined : found
+  // The ADD of an entry without addresses may have been killed between its reservation and its note of it.
+  if (entry && (entry.done || entry.addresses.length > 0)) {
+    return { attachment, entry, addresses: entry.addresses.map(withoutPrefix), isUncertain: false }
+  }
+  const addresses = leasesOf(network, attachment).map(({ address }) => address)
+  return { attachment, entry, addresses, isUncertain: addresses.length > 0 || found !== undefined }
+}
+
+function leasesOf({ storeFolder }: Network, { containerID, ifname }: Attachment): readonly Lease[] {
+  return readLeases(storeFolder).filter(({ owner }) => isOwner(owner, { containerID, ifname }))
+}
+
+export function withoutPrefix(cidr: string): string {
+  return cidr.split('/')[0] ?? ''
+}
+
+/** The elements that the entry's addresses have in nft, as they were made. */
+export function elementsOf(entry: IndexEntry | undefined): readonly string[] {
+  if (entry?.masquerade !== 'nftables') return []
+  const inet = hasInetNat()
+  return entry.addresses.flatMap((text) => {
+    const cidr = parseCidr(text)
+    return cidr ? [elementOf({ attachment: entry, address: cidr.ip, subnet: subnetOf(cidr), inet })] : []
+  })
+}
+
+/** The elements that bear this attachment's name, whatever the index knows. */
+export function elementsNamed(seen: SeenMasquerade, attachment: Attachment): readonly string[] {
+  const mine = commentOf(attachment).slice(0, KEY_LENGTH)
+  return [...seen.elements].flatMap(([element, comment]) => (comment.slice(0, KEY_LENGTH) === mine ? [element] : []))
+}
+
+/** `<16 digits of the network>-<16 digits of the attachment>`. */
+const KEY_LENGTH = 33
+
+/** The elements of a network that belong to none of these attachments. */
+export function elementsBut(seen: SeenMasquerade, network: string, spared: readonly Attachment[]): readonly string[] {
+  const keys = new Set(spared.map((attachment) => commentOf(attachment).slice(0, KEY_LENGTH)))
+  const own = `${networkKey(network)}-`
+  return [...seen.elements].flatMap(([element, comment]) =>
+    comment.startsWith(own) && !keys.has(comment.slice(0, KEY_LENGTH)) ? [element] : [],
+  )
+}
+
+/**
+ * Is this host link provably the attachment's own? Its name is derived from the three words, it is a veth, and if it
+ * bears a label, the label says so too. (A label is missing when an ADD was killed between two lines.)
+ */
+export function isOwnLink(link: SeenLink | undefined, attachment: Attachment): boolean {
+  if (link?.type !== 'veth' || link.name !== hostVethOf(keyOf(attachment))) return false
+  const labelled = parseLabel(link.alias)
+  return link.alias === undefined || labelled?.network === attachment.network
+}
+
+export function victimOf(traced: Traced, links: readonly string[], elements: readonly string[]): Victim {
+  const { attachment, addresses } = traced
+  const { containerID, ifname } = attachment
+  return { attachment, owner: { containerID, ifname }, addresses, links, elements }
+}
