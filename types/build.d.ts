@@ -12,7 +12,12 @@ declare module '*/scripts/build/bundle.mjs' {
 }
 
 declare module '*/scripts/build/quickjs.mjs' {
-  export function buildQuickjs(options: { entry: string; output: string; arch?: string }): Promise<void>
+  export function buildQuickjs(options: {
+    entry: string
+    output: string
+    arch?: string
+    linking?: 'dynamic' | 'static'
+  }): Promise<void>
 }
 
 declare module '*/scripts/build/node.mjs' {

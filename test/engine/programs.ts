@@ -6,7 +6,7 @@ import { bundle, root } from '../../scripts/build/bundle.mjs'
 import { buildQuickjs } from '../../scripts/build/quickjs.mjs'
 
 export interface Program {
-  readonly engine: 'node' | 'quickjs'
+  readonly engine: 'node' | 'quickjs' | 'quickjs, static'
   /** How it is started: the words of its operation come after these. */
   readonly command: readonly [string, ...string[]]
 }
@@ -17,10 +17,14 @@ const entry = join(root, 'test/engine/contract-program.ts')
 export async function buildPrograms(): Promise<readonly Program[]> {
   const node = join(directory, 'contract.cjs')
   const quickjs = join(directory, 'contract')
-  await Promise.all([bundle('node', { entry, outfile: node }), buildQuickjs({ entry, output: quickjs })])
+  const quickjsStatic = join(directory, 'contract-static')
+  await bundle('node', { entry, outfile: node })
+  await buildQuickjs({ entry, output: quickjs, linking: 'dynamic' })
+  await buildQuickjs({ entry, output: quickjsStatic, linking: 'static' })
   return [
     { engine: 'node', command: [process.execPath, node] },
     { engine: 'quickjs', command: [quickjs] },
+    { engine: 'quickjs, static', command: [quickjsStatic] },
   ]
 }
 
