@@ -7,6 +7,11 @@ import { build } from 'esbuild'
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
+/** See there. */
+function lazyAlias() {
+  return { 'ip-address': join(root, 'scripts/build/lazy-ip-address.mjs') }
+}
+
 /** What each engine asks of the bundler. */
 const engines = {
   quickjs: {
@@ -14,13 +19,14 @@ const engines = {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     external: ['qjs:*'],
+    alias: lazyAlias(),
   },
   node: {
     format: 'cjs',
     platform: 'node',
     target: 'node24',
     // proper-lockfile asks for graceful-fs, which patches all of node:fs at start: 10 ms for a queue we have no use for.
-    alias: { 'graceful-fs': 'node:fs' },
+    alias: { 'graceful-fs': 'node:fs', ...lazyAlias() },
     define: { 'import.meta.url': '""' }, // asked for only where nothing is bundled
   },
 }

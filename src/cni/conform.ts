@@ -64,25 +64,24 @@ function canonical(node: Node, value: unknown): unknown {
   if (item && Array.isArray(value)) return value.map((element) => canonical(item, element))
   if (!entries || !isObject(value)) return value
   const copy: Record<string, unknown> = {}
-  for (const [key, entry] of Object.entries(spelled(entries, value))) {
-    const child = entries[key] as Node
-    const absent = entry === null || (entry === '' && (child.wrapped ?? child).type === 'string')
-    if (!absent) copy[key] = canonical(child, entry)
+  for (const key of Object.keys(value)) {
+    const entry = value[key]
+    const known = entry === null ? undefined : knownKey(entries, key)
+    if (known === undefined || isOverridden(value, key, known)) continue
+    const child = entries[known] as Node
+    const isUnset = entry === '' && (child.wrapped ?? child).type === 'string'
+    if (!isUnset) copy[known] = canonical(child, entry)
   }
   return copy
 }
 
-function spelled(entries: Readonly<Record<string, Node>>, value: JsonObject): JsonObject {
-  const found: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) {
-    if (Object.hasOwn(entries, key)) continue
-    const known = Object.keys(entries).find((name) => isSameKey(name, key))
-    if (known !== undefined && value[key] !== null) found[known] = value[key]
-  }
-  for (const key of Object.keys(value)) {
-    if (Object.hasOwn(entries, key) && value[key] !== null) found[key] = value[key]
-  }
-  return found
+function knownKey(entries: Readonly<Record<string, Node>>, key: string): string | undefined {
+  return Object.hasOwn(entries, key) ? key : Object.keys(entries).find((name) => isSameKey(name, key))
+}
+
+/** Whether the same key is there in its exact spelling, too. */
+function isOverridden(value: JsonObject, key: string, known: string): boolean {
+  return key !== known && Object.hasOwn(value, known) && value[known] !== null
 }
 
 function pathOf(issue: v.BaseIssue<unknown>): Path {

@@ -5,6 +5,7 @@
  * also after a crash, and nothing has to be read back.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
+import type { Ip } from './ip.ts'
 
 export interface Attachment {
   readonly network: string
@@ -23,9 +24,14 @@ export function digest(...words: readonly string[]): string {
   return Array.from(sha256(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
+/** The last key: a verb asks for one attachment's over and over, and a digest is a quarter of a millisecond. */
+let last = { words: '', key: '' }
+
 /** The attachment's key in the index, in names and in labels. The pod is not part of it. */
-export function keyOf(attachment: Attachment): string {
-  return digest(attachment.network, attachment.containerID, attachment.ifname)
+export function keyOf({ network, containerID, ifname }: Attachment): string {
+  const words = `${network}/${containerID}/${ifname}`
+  if (last.words !== words) last = { words, key: digest(network, containerID, ifname) }
+  return last.key
 }
 
 /** `veth` and 11 digits of the key: the longest name that the kernel takes, and one that network managers ignore. */
@@ -48,23 +54,46 @@ export function parseLabel(alias: string | undefined): Attachment | undefined {
   return { network, containerID, ifname, ...(pod.length === 2 ? { pod: pod.join('/') } : {}) }
 }
 
-/** A locally administered unicast hardware address that stands for these words. */
-export function macOf(...words: readonly string[]): string {
-  const hex = digest('mac', ...words)
-  return ['02', 0, 2, 4, 6, 8].map((at) => (typeof at === 'string' ? at : hex.slice(at, at + 2))).join(':')
+/** A locally administered unicast hardware address of these ten hexadecimal digits. */
+function macFrom(digits: string): string {
+  return `02:${digits.slice(0, 10).replace(/..(?!$)/g, '$&:')}`
+}
+
+/** The bridge's own: the same for this machine and name, whatever happens to the bridge. */
+export function bridgeMacOf(machineId: string, bridge: string): string {
+  return macFrom(digest('bridge', machineId, bridge))
+}
+
+/** The host end's, from other digits of the key than its name. */
+export function hostMacOf(key: string): string {
+  return macFrom(key.slice(11))
 }
 
 /**
- * The comment on an nft element: digits of network and attachment first, so that cutting at nft's 128 bytes keeps
- * them, then what people read.
+ * The sandbox end's: it stands for its first address, so that whoever gets an address again has the hardware address
+ * that the neighbours remember. For IPv4 it can be read (0a:58 and the four bytes, as is usual with CNI plugins).
+ */
+export function sandboxMacOf(first: Ip | undefined, key: string): string {
+  if (!first) return macFrom(key.slice(21))
+  if (first.family === 6) return macFrom(digest('address', first.value.toString(16)))
+  return `0a:58:${first.value
+    .toString(16)
+    .padStart(8, '0')
+    .replace(/..(?!$)/g, '$&:')}`
+}
+
+/**
+ * The comment on an nft element: digits of the attachment's key first, so that cutting at nft's 128 bytes keeps them,
+ * then what people read.
  */
 export function commentOf(attachment: Attachment): string {
   const { network, containerID, ifname } = attachment
-  const keys = `${networkKey(network)}-${keyOf(attachment).slice(0, 16)}`
-  return `${keys}, net: ${network}, if: ${ifname}, id: ${containerID}`.slice(0, 128)
+  return `${keyOf(attachment).slice(0, COMMENT_KEY)}, net: ${network}, if: ${ifname}, id: ${containerID}`.slice(0, 128)
 }
 
-/** 16 digits that stand for a network in labels. */
-export function networkKey(network: string): string {
-  return digest('network', network).slice(0, 16)
+const COMMENT_KEY = 16
+
+/** What of a comment tells the attachment: two with the same key name the same one. */
+export function commentKey(comment: string): string {
+  return comment.slice(0, COMMENT_KEY)
 }

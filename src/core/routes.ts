@@ -23,7 +23,7 @@ export interface Assigned {
 const ANY: Readonly<Record<Family, string>> = { 4: '0.0.0.0/0', 6: '::/0' }
 /** rtnetlink(7): RT_SCOPE_LINK and RT_SCOPE_HOST know no gateway. */
 const SCOPE_LINK = 253
-const LINK_LOCAL = parseCidr('fe80::/10') as Cidr
+const LINK_LOCAL: Cidr = { ip: { family: 6, value: 0xfe80n << 112n }, prefix: 10 }
 
 /**
  * The default routes that `isDefaultGateway` adds to those of the configuration: one a family, through its gateway,

@@ -1,12 +1,11 @@
 /** A note of who holds a store's lock, for the one who waits in vain. It decides nothing. */
 import * as engine from '#engine'
-import { digest } from '../core/attachment.ts'
 import { isFileError } from '../engine/engine.ts'
 import { readIfThere } from './files.ts'
 import { RUN_FOLDER } from './index-files.ts'
 
 function notePath(folder: string): string {
-  return `${RUN_FOLDER}/holder-${digest(folder).slice(0, 16)}`
+  return `${RUN_FOLDER}/holder${folder.replaceAll('/', '%')}`.slice(0, 250)
 }
 
 export function noteHolder(folder: string): void {

@@ -31,8 +31,13 @@ export interface IndexEntry extends Attachment {
 
 /** The folder of one network's entries. A network of another dataDir is another one, whatever its name. */
 export function indexFolder(dataDir: string, network: string): string {
-  const suffix = dataDir === DEFAULT_DATA_DIR ? '' : `@${digest(dataDir).slice(0, 8)}`
-  return `${RUN_FOLDER}/${network}${suffix}`
+  return `${RUN_FOLDER}/${network}${dataDir === DEFAULT_DATA_DIR ? '' : suffixOf(dataDir)}`
+}
+
+/** `@%var%lib%other`; digits instead of what is too long for a file's name. */
+function suffixOf(dataDir: string): string {
+  const text = dataDir.replaceAll('%', '%%').replaceAll('/', '%')
+  return `@${text.length < 100 ? text : digest(dataDir).slice(0, 16)}`
 }
 
 function entryPath(folder: string, key: string): string {

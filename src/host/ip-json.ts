@@ -1,5 +1,4 @@
 /** What `ip -details -json` prints, as plain data. Parsed here and nowhere else. */
-import { formatCidr, parseCidr } from '../core/ip.ts'
 import type { SeenAddress, SeenLink, SeenRoute } from '../core/resource.ts'
 
 /** The members that are read, of `link show`, `addr show` and `route show`; any may be missing. */
@@ -68,10 +67,11 @@ function readLink(object: IpObject, name: string, index: number): SeenLink {
 }
 
 function readAddress(info: NonNullable<IpObject['addr_info']>[number]): SeenAddress[] {
-  const cidr = parseCidr(`${info.local}/${info.prefixlen}`)
-  if (!cidr) return []
+  if (info.local === undefined) return []
   const { tentative = false, dadfailed = false } = info
-  return [{ family: cidr.ip.family, cidr: formatCidr(cidr), tentative, failed: dadfailed }]
+  const family = info.local.includes(':') ? 6 : 4
+  // The C library prints addresses as RFC 5952 asks: they are canonical as they come.
+  return [{ family, cidr: `${info.local}/${info.prefixlen}`, tentative, failed: dadfailed }]
 }
 
 const TABLES: Readonly<Record<string, number>> = { default: 253, main: 254, local: 255 }
@@ -86,12 +86,10 @@ export function readRoutes(documents: readonly unknown[]): readonly SeenRoute[] 
     const any = six ? '::/0' : '0.0.0.0/0'
     const text =
       object.dst === 'default' ? any : object.dst.includes('/') ? object.dst : `${object.dst}/${six ? 128 : 32}`
-    const dst = parseCidr(text)
-    if (!dst) return []
     const { mtu = 0, advmss = 0 } = object.metrics?.[0] ?? {}
     return [
       {
-        dst: formatCidr(dst),
+        dst: text,
         via: object.gateway ?? '',
         table: numberOf(object.table, TABLES, 254),
         scope: numberOf(object.scope, SCOPES, 0),

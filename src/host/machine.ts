@@ -1,6 +1,6 @@
 /** Facts of the machine, read from /proc and /etc without a process. */
 import * as engine from '#engine'
-import { macOf } from '../core/attachment.ts'
+import { bridgeMacOf } from '../core/attachment.ts'
 import { isFileError } from '../engine/engine.ts'
 import { readIfThere, statIfThere } from './files.ts'
 import { bootId } from './index-files.ts'
@@ -26,9 +26,9 @@ export function hasInetNat(release: string = readSysctl('kernel/osrelease') ?? '
   return major > 5 || (major === 5 && minor >= 2)
 }
 
-/** A bridge's own hardware address: the same for this machine and name, whatever happens to the bridge. */
+/** The hardware address for a bridge that is yet to be made. */
 export function bridgeMac(name: string): string {
-  return macOf('bridge', machineId(), name)
+  return bridgeMacOf(machineId(), name)
 }
 
 function machineId(): string {

@@ -2,7 +2,7 @@
 
 import type { Request } from '../cni/request.ts'
 import { type Result, renderResult } from '../cni/result.ts'
-import { labelOf, macOf } from '../core/attachment.ts'
+import { hostMacOf, labelOf, sandboxMacOf } from '../core/attachment.ts'
 import { describe } from '../core/describe.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp } from '../core/ip.ts'
@@ -42,7 +42,7 @@ export async function add(request: Request): Promise<string> {
   try {
     const hands = start(call, sandbox)
     const claimed = await orDrop(hands, () => claim(call, wish, sandbox, netconf.bridge))
-    const mac = askedMac ?? macOf(netconf.name, ...firstWords(claimed, call))
+    const mac = askedMac ?? sandboxMacOf(claimed.assigned[0]?.cidr.ip, call.key)
     const routes = netconf.isDefaultGateway ? [...written, ...defaultRoutes(written, claimed.assigned)] : written
     const links = await make(call, claimed, sandbox, hands, mac, routes)
     writeEntry(call.indexFolder, { ...claimed.entry, done: true })
@@ -89,12 +89,6 @@ async function drop({ host, sandbox, nft }: Hands): Promise<void> {
   await Promise.all([host.close(), sandbox.close(), nft?.drop()])
 }
 
-/** What the hardware address stands for: the first address, so that whoever gets it again is known already. */
-function firstWords({ assigned }: Claim, call: Call): readonly string[] {
-  const first = assigned[0]
-  return first ? [formatIp(first.cidr.ip)] : [call.key]
-}
-
 async function make(
   call: Call,
   claimed: Claim,
@@ -107,11 +101,11 @@ async function make(
   const plan = await orDrop(hands, async () => {
     const ends = {
       host: hostVeth,
-      hostMac: macOf('host', call.key),
+      hostMac: hostMacOf(call.key),
       mac,
       label: labelOf(attachment),
       netns: sandbox.handle,
-      bridgeMac: bridgeMac(netconf.bridge),
+      bridgeMac: hasLink(netconf.bridge) ? '' : bridgeMac(netconf.bridge),
       inetNat: hasInetNat(),
     }
     const desired = describe({ options: netconf, attachment, ends, assigned: claimed.assigned, routes, ownStore: true })

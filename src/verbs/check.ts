@@ -12,7 +12,7 @@ import { type Assigned, defaultRoutes, type RouteText } from '../core/routes.ts'
 import { verify } from '../core/verify.ts'
 import { readEntry } from '../host/index-files.ts'
 import { readLinks, readRoutes } from '../host/ip-json.ts'
-import { bridgeMac, hasInetNat } from '../host/machine.ts'
+import { hasInetNat } from '../host/machine.ts'
 import { readMasquerade } from '../host/nft.ts'
 import { NO_MASQUERADE, observed, readSysctls } from '../host/observe.ts'
 import { openSandbox, type Sandbox } from '../host/sandbox.ts'
@@ -62,7 +62,7 @@ function describeFormer(call: Call, former: Result, sandbox: Sandbox): readonly 
     mac: own?.mac ?? '',
     label: labelOf(attachment),
     netns: sandbox.handle,
-    bridgeMac: bridgeMac(netconf.bridge),
+    bridgeMac: '',
     inetNat: hasInetNat(),
   }
   const options = { ...netconf, mtu: own?.mtu ?? (netconf.mtu || DEFAULT_MTU) }

@@ -1,7 +1,7 @@
 /** Finds out what belongs to an attachment: by the index, else by store, labels and rules. */
-import { type Attachment, commentOf, hostVethOf, keyOf, networkKey, parseLabel } from '../core/attachment.ts'
+import { type Attachment, commentKey, commentOf, hostVethOf, keyOf, parseLabel } from '../core/attachment.ts'
 import { parseCidr, networkOf as subnetOf } from '../core/ip.ts'
-import { elementOf } from '../core/kinds/masquerade.ts'
+import { elementOf, setPrefix } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
 import { type IndexEntry, readEntry } from '../host/index-files.ts'
 import { hasInetNat } from '../host/machine.ts'
@@ -49,20 +49,17 @@ export function elementsOf(entry: IndexEntry | undefined): readonly string[] {
 
 /** The elements that bear this attachment's name, whatever the index knows. */
 export function elementsNamed(seen: SeenMasquerade, attachment: Attachment): readonly string[] {
-  const mine = commentOf(attachment).slice(0, KEY_LENGTH)
-  return [...seen.elements].flatMap(([element, comment]) => (comment.slice(0, KEY_LENGTH) === mine ? [element] : []))
+  const mine = commentKey(commentOf(attachment))
+  return [...seen.elements].flatMap(([element, comment]) => (commentKey(comment) === mine ? [element] : []))
 }
-
-/** `<16 digits of the network>-<16 digits of the attachment>`. */
-const KEY_LENGTH = 33
 
 /** The elements of a network that belong to none of these attachments. */
 export function elementsBut(seen: SeenMasquerade, network: string, spared: readonly Attachment[]): readonly string[] {
-  const keys = new Set(spared.map((attachment) => commentOf(attachment).slice(0, KEY_LENGTH)))
-  const own = `${networkKey(network)}-`
-  return [...seen.elements].flatMap(([element, comment]) =>
-    comment.startsWith(own) && !keys.has(comment.slice(0, KEY_LENGTH)) ? [element] : [],
-  )
+  const keys = new Set(spared.map((attachment) => commentKey(commentOf(attachment))))
+  return [...seen.elements].flatMap(([element, comment]) => {
+    const isOfNetwork = element.split(' ')[2]?.startsWith(setPrefix(network))
+    return isOfNetwork && !keys.has(commentKey(comment)) ? [element] : []
+  })
 }
 
 /**

@@ -25,7 +25,8 @@ export const gateway: Kind<Of<'gateway'>> = {
 function obstacles(want: Of<'gateway'>, seen: Observed): readonly string[] {
   const have = seen.host.get(want.bridge)?.addresses.map((address) => address.cidr) ?? []
   return have.filter((text) => {
-    const cidr = parseCidr(text)
+    // Every device has an IPv6 address; an IPv4 gateway need not read it.
+    const cidr = text.includes(':') === (want.cidr.ip.family === 6) ? parseCidr(text) : undefined
     return cidr !== undefined && overlaps(cidr, want.cidr)
   })
 }

@@ -1,4 +1,4 @@
-import { commentOf, digest, networkKey } from '../attachment.ts'
+import { commentKey, commentOf } from '../attachment.ts'
 import { type Cidr, formatCidr, formatIp } from '../ip.ts'
 import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
 
@@ -19,7 +19,7 @@ export const masquerade: Kind<Of<'masquerade'>> = {
     if (comment === undefined) return ABSENT
     if (!seen.masquerade.served.has(setOf(want))) return different('a rule that masquerades', 'none')
     const mine = commentOf(want.attachment)
-    return comment.slice(0, 33) === mine.slice(0, 33) ? PRESENT : different(mine, comment)
+    return commentKey(comment) === commentKey(mine) ? PRESENT : different(mine, comment)
   },
   create: (want) => [
     {
@@ -49,8 +49,14 @@ function setOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' | 'inet'>): 
   return `${family} ${TABLE} ${setName(want.attachment.network, want.subnet)}`
 }
 
+/** Everything that belongs to a network has this in front of its name. */
+export function setPrefix(network: string): string {
+  return `pods-${network}-`
+}
+
+/** nft's names have no colons: `pods-net1-10.9.0.0/24`, `pods-net1-fd00_9__/64`. */
 function setName(network: string, subnet: Cidr): string {
-  return `pods_${digest('masquerade', network, formatCidr(subnet)).slice(0, 12)}`
+  return setPrefix(network) + formatCidr(subnet).replaceAll(':', '_')
 }
 
 /** Everything below the element. `create set` makes the second of two that race fail as a whole. */
@@ -73,7 +79,7 @@ function setUp(want: Of<'masquerade'>): readonly string[] {
     `add rule ${family} ${TABLE} postrouting goto ${RULES}`,
     `create set ${family} ${TABLE} ${set} { type ${type}; comment ${quoted(`net: ${network}, ${subnet}`)}; }`,
     `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${ip} daddr != ${subnet} masquerade ` +
-      `comment ${quoted(`${networkKey(network)}, net: ${network}`)}`,
+      `comment ${quoted(`net: ${network}, ${subnet}`)}`,
   ]
 }
 
