@@ -1,17 +1,8 @@
-import { utimesSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
-import { type Json, type Lab, openLab } from './lab.ts'
-import { files, leftovers, marksOf, packetFilter, STORE, snapshot, store } from './observe.ts'
+import { type Json, openLab } from './lab.ts'
+import { age, files, leftovers, marksOf, packetFilter, STORE, snapshot, store } from './observe.ts'
 import { add, BRIDGE, callPlugin, check, conf, dualStack, expectFault } from './plugin.ts'
-
-/** Makes all that Pontoon has written an hour old: past every time of grace. */
-function age(lab: Lab): void {
-  const hourAgo = Date.now() / 1000 - 3600
-  for (const path of Object.keys({ ...files(lab, STORE), ...files(lab, '/run/pontoon') })) {
-    utimesSync(lab.root + path, hourAgo, hourAgo)
-  }
-}
 
 const valid = (...names: string[]) => names.map((name) => ({ containerID: `pod-${name}`, ifname: 'eth0' }))
 const LIST = 'cni.dev/valid-attachments'
@@ -69,13 +60,6 @@ const unready: { name: string; happened: string; code: number; about: RegExp; ke
   },
   { name: 'the bridge is the loopback device', happened: ':', code: 50, about: /lo/, keys: { bridge: 'lo' } },
   {
-    name: 'the IPAM plugin is missing',
-    happened: ':',
-    code: 50,
-    about: /no-such-ipam/,
-    keys: { ipam: { type: 'no-such-ipam' } },
-  },
-  {
     name: 'the gateway address is gone while there are pods',
     happened: `ip addr del 10.9.0.1/24 dev ${BRIDGE}`,
     code: 51,
@@ -116,7 +100,7 @@ forEachExecutable((executable) => {
   describe('GC', () => {
     test.each(collections)('with $name keeps $kept', async ({ keys, kept }) => {
       const lab = await openLab(executable)
-      const config = dualStack({ macspoofchk: true })
+      const config = dualStack()
       const all = ['a', 'b', 'c'].map((name) => add(lab, name, config))
       const foreign = add(
         lab,

@@ -1,5 +1,5 @@
 /** What a lab holds: its links, addresses, routes, packet filter and files, and what should not be left of a pod. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json, Lab } from './lab.ts'
 import { NET } from './plugin.ts'
@@ -34,6 +34,17 @@ export function lastReserved(lab: Lab, range = 0, network: string = NET): string
   return readFileSync(`${lab.root}${STORE}/${network}/last_reserved_ip.${range}`, 'utf8')
 }
 
+/** Makes all that Pontoon has noted an hour old: past every time of grace. */
+export function age(lab: Lab): void {
+  for (const [path, content] of Object.entries({ ...files(lab, STORE), ...files(lab, '/run/pontoon') })) {
+    if (path.endsWith('/')) continue
+    const older = content.replace(/"time":(\d+)/, (_, time) => `"time":${Number(time) - 3_600_000}`)
+    writeFileSync(lab.root + path, older, 'latin1')
+    const hourAgo = Date.now() / 1000 - 3600
+    utimesSync(lab.root + path, hourAgo, hourAgo)
+  }
+}
+
 /** Addresses of a device, with the prefix length; without link-local ones unless asked for. */
 export function addresses(lab: Lab, device: string, netns?: string, linkLocal = false): string[] {
   return lab
@@ -56,14 +67,20 @@ export function packetFilter(lab: Lab): string[] {
     .filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-/** All there is, to be compared with a later state. */
+/** What tells nothing of a pod: where allocation goes on, and who held a lock last. */
+const isHint = (path: string): boolean => /\/(last_reserved_ip\.\d+|lock|holder[^/]*)$/.test(path)
+
+const withoutHints = (found: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(found).filter(([path]) => !isHint(path)))
+
+/** All there is, less mere hints, to be compared with a later state. */
 export function snapshot(lab: Lab): Json {
   const spaces = [undefined, ...lab.namespaces()]
   return {
     network: Object.fromEntries(spaces.map((netns) => [netns ?? 'host', networkOf(lab, netns)])),
     packetFilter: packetFilter(lab),
-    store: files(lab, '/var/lib/cni'),
-    index: files(lab, '/run/pontoon'),
+    store: withoutHints(files(lab, '/var/lib/cni')),
+    index: withoutHints(files(lab, '/run/pontoon')),
   }
 }
 
@@ -100,9 +117,8 @@ export function leftovers(lab: Lab, ...marks: readonly string[]): string[] {
       .filter((link: Json) => link.ifname !== 'lo')
       .map((link: Json) => `link ${link.ifname} in ${netns}`),
   )
-  const kept = (path: string) => /\/(last_reserved_ip\.\d+|lock)$/.test(path)
-  const stored = Object.keys(files(lab, STORE)).filter((path) => !kept(path) && path !== `${STORE}/${NET}/`)
-  const indexed = Object.keys(files(lab, '/run/pontoon')).filter((path) => !path.endsWith('/'))
+  const stored = Object.keys(withoutHints(files(lab, STORE))).filter((path) => path !== `${STORE}/${NET}/`)
+  const indexed = Object.keys(withoutHints(files(lab, '/run/pontoon'))).filter((path) => !path.endsWith('/'))
   const locks = Object.keys({ ...files(lab, '/var/lib/cni'), ...files(lab, '/run/pontoon') })
   const names = (mark: string) =>
     /[.:]/.test(mark) ? new RegExp(`(?<![\\w.:])${mark.replaceAll('.', '\\.')}(?![\\w.:])`) : new RegExp(mark)

@@ -138,19 +138,6 @@ const options: Option[] = [
     },
   },
   {
-    name: 'disableContainerInterface: down and without address',
-    keys: {
-      isGateway: false,
-      ipMasq: false,
-      disableContainerInterface: true,
-      ipam: { type: undefined, ranges: undefined, routes: undefined },
-    },
-    holds: (lab) => {
-      expect(link(lab, 'eth0', 'a').flags).not.toContain('UP')
-      expect(addresses(lab, 'eth0', 'a', true)).toEqual([])
-    },
-  },
-  {
     name: 'an address asked for by CNI_ARGS',
     keys: {},
     call: { args: 'IgnoreUnknown=1;IP=10.9.0.77' },

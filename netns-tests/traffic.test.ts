@@ -53,7 +53,7 @@ forEachExecutable((executable) => {
     }
   })
 
-  const backends = [{ backend: 'the default' }, { backend: 'nftables' }, { backend: 'iptables' }]
+  const backends = [{ backend: 'the default' }, { backend: 'nftables' }]
   test.each(backends)(
     'what leaves the node bears its address (masquerade by $backend backend)',
     async ({ backend }) => {

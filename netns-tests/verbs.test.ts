@@ -70,11 +70,14 @@ forEachExecutable((executable) => {
     const lab = await openLab(executable)
     const one = add(lab, 'a', conf({ ipam }))
     const { interfaces, ips, routes = [] } = one.result
-    expect(interfaces).toEqual([
+    expect(interfaces.map(({ mtu: _, ...rest }: Json) => rest)).toEqual([
       { name: BRIDGE, mac: mac(lab, BRIDGE) },
       { name: expect.stringMatching(/^veth/), mac: mac(lab, interfaces[1].name) },
       { name: 'eth0', mac: mac(lab, 'eth0', 'a'), sandbox: '/run/netns/a' },
     ])
+    for (const { name, mtu, sandbox } of interfaces) {
+      if (mtu !== undefined) expect(lab.ip(`${at(sandbox && 'a')}-j link show dev ${name}`)[0].mtu).toBe(mtu)
+    }
     expect(ips).toEqual(
       got.map((address, index) => ({ address, gateway: gateways[index]?.split('/')[0], interface: 2 })),
     )
