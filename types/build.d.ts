@@ -7,8 +7,8 @@ declare module '*/scripts/build/bundle.mjs' {
   export const root: string
   export function bundle(
     engine: 'quickjs' | 'node',
-    options: { entry: string; outfile: string; define?: Record<string, string> },
-  ): Promise<void>
+    options: { entry: string; outfile?: string; outdir?: string; define?: Record<string, string> },
+  ): Promise<readonly string[]>
 }
 
 declare module '*/scripts/build/quickjs.mjs' {

@@ -1,7 +1,7 @@
 /** From TypeScript to one file of JavaScript, for either engine. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -19,6 +19,9 @@ const engines = {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     external: ['qjs:*'],
+    // A file for each part that is imported dynamically: the executable reads it only then.
+    splitting: true,
+    entryNames: 'pontoon',
     alias: lazyAlias(),
   },
   node: {
@@ -32,13 +35,16 @@ const engines = {
 }
 
 /**
- * Bundles `entry` for an engine (`quickjs` or `node`) into `outfile`.
- * Names are kept, so that a stack trace says something.
+ * Bundles `entry` for an engine: for `node` into the one file `outfile`, in which dynamic imports are run when they are
+ * asked for; for `quickjs` into the directory `outdir`, `pontoon.js` and the parts that it imports. Answers with the
+ * names of the files, the entry first. Names are kept, so that a stack trace says something.
  */
-export async function bundle(engine, { entry, outfile, define = {} }) {
-  await build({
+export async function bundle(engine, { entry, outfile, outdir, define = {} }) {
+  const { metafile } = await build({
     entryPoints: [entry],
     outfile,
+    outdir,
+    metafile: true,
     bundle: true,
     absWorkingDir: root,
     conditions: [engine, 'module', 'import'],
@@ -50,6 +56,8 @@ export async function bundle(engine, { entry, outfile, define = {} }) {
     ...engines[engine],
     define: { ...versionConstants(), ...engines[engine].define, ...define },
   })
+  const outputs = Object.entries(metafile.outputs).sort(([, a], [, b]) => Number(!a.entryPoint) - Number(!b.entryPoint))
+  return outputs.map(([path]) => basename(path))
 }
 
 /** The constants that src/core/build-info.ts reads. */

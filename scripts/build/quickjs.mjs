@@ -7,7 +7,7 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -37,18 +37,30 @@ export async function buildQuickjs({ entry, output, arch = process.arch, linking
   const engine = await compileEngine(source, target)
   const work = mkdtempSync(join(tmpdir(), 'pontoon-build-'))
   try {
-    const script = join(work, 'pontoon.js')
-    await bundle('quickjs', { entry, outfile: script, define: { QUICKJS_VERSION: JSON.stringify(source.version) } })
-    const program = join(work, 'pontoon.c')
-    await run(engine.qjsc, ['-m', '-e', '-s', '-n', 'pontoon', '-o', program, script])
+    const define = { QUICKJS_VERSION: JSON.stringify(source.version) }
+    const names = await bundle('quickjs', { entry, outdir: work, define })
+    await compileModules(engine.qjsc, work, names)
     const made = join(work, 'pontoon')
     const flags = linking === 'static' ? [...staticFlags, ...linkFlags] : linkFlags
-    await run(target.cc, ['-O1', '-I', source.directory, '-o', made, program, ...engine.objects, ...flags])
+    const include = ['-I', source.directory, '-I', work]
+    await run(target.cc, ['-O1', ...include, '-o', made, shim('main'), ...engine.objects, ...flags])
     await run(target.strip, ['-s', made])
     await run('mv', ['-f', made, output]) // another file system, perhaps; and it may be running
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
+}
+
+/** Makes `modules.c`: the bytecode of each module, and the list of them. */
+async function compileModules(qjsc, work, names) {
+  // Declared to be written in C, or the compiler would follow the imports and put every module in once more.
+  const others = names.slice(1).flatMap((name) => ['-M', `${name},other`])
+  await run(qjsc, ['-m', '-s', ...others, '-o', 'modules.c', ...names], { cwd: work })
+  const entries = names.map((name) => {
+    const identifier = `qjsc_${name.replace(/\.js$/, '').replace(/[^a-zA-Z0-9]/g, '_')}`
+    return `{ "${name}", ${identifier}, sizeof(${identifier}) }`
+  })
+  appendFileSync(join(work, 'modules.c'), `#define MODULES ${entries.join(', ')}\n`)
 }
 
 /** The object files for the target, and a `qjsc` that runs here. */
