@@ -1,15 +1,13 @@
 # Makes the inside of a new network and mount namespace (sh, sourced; $1 = the executable, or a folder of plugins).
 #
-# /run, /var/lib/cni, /opt/cni/bin and /etc/cni/net.d become empty and private. Where this machine lacks such a
-# folder its parent is overlaid first, so that nothing is made outside. The executable is bound, not copied.
+# /run, /var/lib/cni, /opt/cni/bin and /etc/cni/net.d become empty and private. Their parents are overlaid first: so
+# nothing is made outside, and what is removed outside takes no mount along. The executable is bound, not copied.
 mount -t tmpfs -o mode=755 tmpfs /run
 for dir in /var/lib/cni /opt/cni/bin /etc/cni/net.d; do
-  if [ ! -d $dir ]; then
-    top=${dir%%/cni*}
-    mkdir -p /run/over$top/upper /run/over$top/work
-    mount -t overlay -o lowerdir=$top,upperdir=/run/over$top/upper,workdir=/run/over$top/work overlay $top
-    mkdir -p $dir
-  fi
+  top=${dir%%/cni*}
+  mkdir -p /run/over$top/upper /run/over$top/work
+  mount -t overlay -o lowerdir=$top,upperdir=/run/over$top/upper,workdir=/run/over$top/work overlay $top || true
+  mkdir -p $dir
   mount -t tmpfs -o mode=755 tmpfs $dir
 done
 mount -t tmpfs -o mode=755 tmpfs /run
