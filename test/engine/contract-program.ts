@@ -1,10 +1,18 @@
 /** The program that is bundled for each engine: one check of the contract, or one operation, by its name. */
 import * as engine from '#engine'
 import { isFileError } from '../../src/engine/engine.ts'
-import { checks } from './contract.ts'
 
 const operations: Readonly<Record<string, (...words: string[]) => void | Promise<void>>> = {
-  check: (name = '', directory = '') => checks[name]?.(engine, directory),
+  async check(name = '', directory = '') {
+    const { checks } = await import('./contract.ts')
+    const check = checks[name]
+    if (!check) throw new Error(`no such check: ${name}`)
+    await check(engine, directory)
+  },
+  async reject() {
+    void Promise.reject(new Error('nobody cares'))
+    await engine.sleep(1000)
+  },
   /** stdin, back to stdout; the code of the error when there is one. */
   echo(limit) {
     engine.writeStdout(engine.readStdin(Number(limit)))

@@ -91,6 +91,11 @@ describe.each(programs)('$engine', (program) => {
     expect(shell(program, `$program check '${name}' / <&- >&- 2>&-`).status).toBe(0)
   })
 
+  test('a rejection that nobody handles ends the program', () => {
+    const { status, stderr } = run(program, ['reject'])
+    expect([status, stderr.includes('nobody cares')]).toEqual([1, true])
+  })
+
   test('the same bytes are replaced as by Node.js', () => {
     const file = join(place(), 'bytes')
     const alphabet = [
