@@ -41,6 +41,18 @@ export const checks: Readonly<Record<string, Check>> = {
     engine.createFile(`${directory}/file`, '', 0o644)
     throws('ENOTDIR', () => engine.readFile(`${directory}/file/a`))
   },
+  'what has a NUL in it is refused, not cut there': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'kept', 0o644)
+    const path = `${directory}/a\0b`
+    throws('EINVAL', () => engine.readFile(path))
+    throws('EINVAL', () => engine.overwriteFile(path, ''))
+    throws('EINVAL', () => engine.removeFile(path))
+    throws('EINVAL', () => engine.rename(`${directory}/a`, path))
+    throws('EINVAL', () => engine.stat(path))
+    throws('EINVAL', () => start(engine, ['/bin/echo', 'a\0b']))
+    throws('EINVAL', () => start(engine, ['/bin/echo'], { env: { A: 'a\0b' } }))
+    equal(engine.readFile(`${directory}/a`), 'kept')
+  },
   'a file without a size is read': (engine) => {
     equal(/^Name:/.test(engine.readFile('/proc/self/status')), true)
   },

@@ -5,6 +5,7 @@ import { FileError, type FileStat } from '../engine.ts'
 /** The errno's name in an error of Node's. */
 export function codeOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
+  if (code === 'ERR_INVALID_ARG_VALUE') return 'EINVAL' // a NUL in a path
   return typeof code === 'string' ? code : 'EIO'
 }
 

@@ -1,7 +1,7 @@
 /** Child processes, by execa. Its streams are served here, so that a dialog is possible and the deadline is kept. */
 import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
-import type { Child, Exit, SpawnOptions } from '../engine.ts'
+import { type Child, type Exit, FileError, type SpawnOptions } from '../engine.ts'
 import { loadExeca } from './lazy.ts'
 
 /** How long a killed child may take to end; one that waits in the kernel can't be killed at once. */
@@ -9,6 +9,9 @@ const KILL_GRACE = 1000
 
 export function spawn(options: SpawnOptions): Child {
   const [file, ...args] = options.argv
+  for (const word of [...options.argv, ...Object.entries(options.env).flat()]) {
+    if (word.includes('\0')) throw new FileError('EINVAL', 'start', word)
+  }
   const child = loadExeca().execa(file, args, {
     env: options.env,
     extendEnv: false,
@@ -38,10 +41,10 @@ export function spawn(options: SpawnOptions): Child {
   })
 
   const exit = new Promise<Exit>((resolve) => {
-    const finish = (status: number): void => {
+    const finish = (status: number, reason = "not found, or it can't be run"): void => {
       clearTimeout(timer)
       for (const flush of flushes) flush()
-      const stderr = status === 127 && complaints === '' ? `${file}: not found, or it can't be run` : complaints
+      const stderr = status === 127 && complaints === '' ? `${file}: ${reason}` : complaints
       resolve({ status, stdout: collected, stderr, timedOut })
     }
     const onDeadline = (): void => {
@@ -56,7 +59,9 @@ export function spawn(options: SpawnOptions): Child {
     }
     let timer = setTimeout(onDeadline, Math.max(1, options.deadline))
     // No exit code and no signal: it could not be started.
-    child.then((result) => finish(ended?.status ?? shellStatus(result.exitCode ?? null, result.signal ?? null)))
+    child.then(({ exitCode, signal, code }) => {
+      finish(ended?.status ?? shellStatus(exitCode ?? null, signal ?? null), code)
+    })
   })
 
   return {

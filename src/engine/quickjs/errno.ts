@@ -56,3 +56,9 @@ export function checked(result: number, operation: string, path: string): number
   if (result < 0) throw new FileError(errnoName(result), operation, path)
   return result
 }
+
+/** C ends a string at its first NUL: what follows would be lost, and another file meant. */
+export function plain(text: string): string {
+  if (text.includes('\0')) throw new FileError('EINVAL', 'use', text)
+  return text
+}

@@ -1,7 +1,7 @@
 /** Files. Descriptors are closed on every path; a failure is told as a `FileError`. */
 import * as os from 'qjs:os'
 import { FileError, type FileStat } from '../engine.ts'
-import { checked, errnoName } from './errno.ts'
+import { checked, errnoName, plain } from './errno.ts'
 import { decode, encode } from './utf8.ts'
 
 export function readFile(path: string): string {
@@ -51,14 +51,14 @@ function mayTryAgain(result: number): boolean {
 }
 
 export function createFile(path: string, content: string, mode: number): void {
-  const descriptor = checked(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), 'create', path)
+  const descriptor = checked(os.open(plain(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), 'create', path)
   const failed = writeAndClose(descriptor, content)
   if (failed < 0) os.remove(path)
   checked(failed, 'write', path)
 }
 
 export function overwriteFile(path: string, content: string): void {
-  const descriptor = checked(os.open(path, os.O_WRONLY | os.O_TRUNC), 'open', path)
+  const descriptor = checked(os.open(plain(path), os.O_WRONLY | os.O_TRUNC), 'open', path)
   checked(writeAndClose(descriptor, content), 'write', path)
 }
 
@@ -70,40 +70,40 @@ function writeAndClose(descriptor: number, content: string): number {
 }
 
 export function rename(from: string, to: string): void {
-  checked(os.rename(from, to), 'rename', from)
+  checked(os.rename(plain(from), plain(to)), 'rename', from)
 }
 
 export function removeFile(path: string): void {
   // remove(3) would take an empty directory too.
-  const [found] = os.lstat(path)
+  const [found] = os.lstat(plain(path))
   if (found && (found.mode & os.S_IFMT) === os.S_IFDIR) throw new FileError('EISDIR', 'remove', path)
   checked(os.remove(path), 'remove', path)
 }
 
 export function removeDirectory(path: string): void {
   // With the slash, remove(3) never takes a file.
-  checked(os.remove(`${path}/`), 'remove directory', path)
+  checked(os.remove(`${plain(path)}/`), 'remove directory', path)
 }
 
 export function makeDirectory(path: string): void {
-  let result = os.mkdir(path, 0o755)
+  let result = os.mkdir(plain(path), 0o755)
   const parent = path.slice(0, path.lastIndexOf('/'))
   if (result < 0 && errnoName(result) === 'ENOENT' && parent !== '') {
     makeDirectory(parent)
-    result = os.mkdir(path, 0o755)
+    result = os.mkdir(plain(path), 0o755)
   }
   const isThere = result < 0 && errnoName(result) === 'EEXIST' && stat(path).kind === 'directory'
   if (!isThere) checked(result, 'make directory', path)
 }
 
 export function listDirectory(path: string): readonly string[] {
-  const [names, errno] = os.readdir(path)
+  const [names, errno] = os.readdir(plain(path))
   checked(-errno, 'list', path)
   return names.filter((name) => name !== '.' && name !== '..')
 }
 
 export function stat(path: string): FileStat {
-  const [found, errno] = os.stat(path)
+  const [found, errno] = os.stat(plain(path))
   if (!found) throw new FileError(errnoName(errno), 'stat', path)
   return { kind: kindOf(found.mode), device: found.dev, inode: found.ino, size: found.size, modified: found.mtime }
 }
@@ -116,7 +116,7 @@ function kindOf(mode: number): FileStat['kind'] {
 }
 
 export function readLink(path: string): string {
-  const [target, errno] = os.readlink(path)
+  const [target, errno] = os.readlink(plain(path))
   checked(-errno, 'read link', path)
   return target
 }
@@ -131,11 +131,11 @@ const REFUSALS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'ELOO
  * files says so only after it has looked at permissions and the read-only flag, hence every other error is a yes.
  */
 export function canWrite(path: string): boolean {
-  const [found] = os.stat(path)
+  const [found] = os.stat(plain(path))
   if (!found) return false
   const isDirectory = (found.mode & os.S_IFMT) === os.S_IFDIR
   for (const flag of isDirectory ? TEMPORARY : [0]) {
-    const result = os.open(path, os.O_WRONLY | flag, 0o600)
+    const result = os.open(plain(path), os.O_WRONLY | flag, 0o600)
     if (result >= 0) os.close(result)
     if (result >= 0 || errnoName(result) !== 'EINVAL') return result >= 0 || !REFUSALS.has(errnoName(result))
   }
@@ -143,7 +143,7 @@ export function canWrite(path: string): boolean {
 }
 
 export function openFile(path: string): number {
-  return checked(os.open(path, os.O_RDONLY), 'open', path)
+  return checked(os.open(plain(path), os.O_RDONLY), 'open', path)
 }
 
 export function closeFile(descriptor: number): void {

@@ -4,10 +4,10 @@
  */
 import * as os from 'qjs:os'
 import { FileError, type LockOptions, LockTimeout } from '../engine.ts'
-import { errnoName } from './errno.ts'
+import { errnoName, plain } from './errno.ts'
 
 export async function lock(path: string, options: LockOptions): Promise<() => void> {
-  const directory = `${path}.lock`
+  const directory = plain(`${path}.lock`)
   const deadline = os.now() + options.wait * 1000
   for (let delay = 1; !take(directory, options.stale); delay = Math.min(delay * 1.5, 25)) {
     const left = (deadline - os.now()) / 1000

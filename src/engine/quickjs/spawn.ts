@@ -4,7 +4,7 @@
  */
 import * as os from 'qjs:os'
 import { type Child, type Exit, FileError, type SpawnOptions } from '../engine.ts'
-import { errnoName } from './errno.ts'
+import { errnoName, plain } from './errno.ts'
 import { createDecoder, encode } from './utf8.ts'
 
 const PAGE = 4096
@@ -99,6 +99,7 @@ function shellStatus(status: number): number {
 
 function start(options: SpawnOptions): { pid: number; stdin: number; stdout: number; stderr: number } {
   const [file] = options.argv
+  for (const word of [...options.argv, ...Object.entries(options.env).flat()]) plain(word)
   const pipes: number[] = []
   try {
     const [stdinRead, stdin] = pipe(file, pipes)
