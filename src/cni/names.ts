@@ -1,4 +1,4 @@
-/** What may be a name: of a network, a container, a network interface. Each name is later part of a path or a command. */
+/** What may be a name: of a network, a container, an interface. Each is later part of a path or a command. */
 
 /** Specification 1.1.0, "Network configuration format": network names and container IDs have the same form. */
 const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/

@@ -1,6 +1,6 @@
 /** The routes of an attachment: those that the configuration names, with their gateways, and the default ones. */
 import { CODE, Fault } from './fault.ts'
-import { type Cidr, contains, type Family, type Ip, networkOf, parseCidr, parseIp } from './ip.ts'
+import { type Cidr, contains, type Family, formatIp, type Ip, networkOf, parseCidr, parseIp } from './ip.ts'
 import type { Route } from './resource.ts'
 
 /** A route as a configuration or a result writes it (specification 1.1.0, "ADD Success": routes). */
@@ -33,8 +33,8 @@ export function defaultRoutes(routes: readonly RouteText[], assigned: readonly A
   const families: readonly Family[] = [4, 6]
   return families.flatMap((family) => {
     const isThere = routes.some((route) => route.dst === ANY[family] && !route.table)
-    const has = assigned.some(({ cidr, gateway }) => cidr.ip.family === family && gateway)
-    return has && !isThere ? [{ dst: ANY[family] }] : []
+    const via = gatewayOf(family, assigned)
+    return via && !isThere ? [{ dst: ANY[family], gw: formatIp(via) }] : []
   })
 }
 

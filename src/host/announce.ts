@@ -48,7 +48,7 @@ export async function announce(pod: Pod, hands: Hands, hostVeth: string): Promis
 async function waitForPort({ host }: Hands, hostVeth: string): Promise<void> {
   const end = engine.monotonic() + PORT_WAIT
   for (let pause = 1; ; pause *= 2) {
-    const seen = readLinks(await host.run([line`link show dev ${hostVeth}`])).get(hostVeth)
+    const seen = readLinks(await host.run([line`addr show dev ${hostVeth}`])).get(hostVeth)
     if (!seen || isForwarding(seen) || engine.monotonic() + pause > end) return
     await engine.sleep(pause)
   }

@@ -6,7 +6,7 @@
  */
 
 import { CODE, Fault } from '../core/fault.ts'
-import { nameOf } from '../core/kinds.ts'
+import { kindOf, nameOf } from '../core/kinds.ts'
 import { line } from '../core/line.ts'
 import type { Step } from '../core/plan.ts'
 import type { Op, Resource, SeenLink } from '../core/resource.ts'
@@ -39,13 +39,26 @@ type Host = ReadonlyMap<string, SeenLink>
  *   undone
  */
 export async function apply(steps: readonly Step[], hands: Hands, place: Place, pod: Pod): Promise<Host> {
-  const shared = steps.filter(({ undo }) => undo.length === 0)
-  const masquerading = runNft(steps, hands)
-  const outcomes = await Promise.allSettled([runLinks(steps, shared, hands, place, pod), masquerading])
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
-  if (failed) throw failed.reason
-  const [links] = outcomes as [PromiseFulfilledResult<Host>, unknown]
-  return links.value
+  const host = await orEnd(hands, () => runHost(steps, hands.host, place))
+  // Without the pair nothing else is touched: it shows whether the namespace is one, and whether the name is free.
+  const isMade = host.has(place.hostVeth)
+  const [links, rules] = await Promise.allSettled([
+    runLinks(steps, hands, place, pod, host),
+    isMade ? runNft(steps, hands) : hands.nft?.drop(),
+  ])
+  if (links.status === 'rejected') throw links.reason
+  if (rules.status === 'rejected') throw rules.reason
+  return host
+}
+
+/** Whatever is under way ends before the caller undoes it. */
+async function orEnd<T>(hands: Hands, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await Promise.all([hands.host.close(), hands.sandbox.close(), hands.nft?.drop()])
+    throw error
+  }
 }
 
 async function runNft(steps: readonly Step[], { nft }: Hands): Promise<void> {
@@ -59,24 +72,19 @@ async function runNft(steps: readonly Step[], { nft }: Hands): Promise<void> {
   )
 }
 
-async function runLinks(
-  steps: readonly Step[],
-  shared: readonly Step[],
-  hands: Hands,
-  place: Place,
-  pod: Pod,
-): Promise<Host> {
+async function runLinks(steps: readonly Step[], hands: Hands, place: Place, pod: Pod, host: Host): Promise<void> {
+  const { host: outside, sandbox } = hands
+  let forgiven: readonly string[] = []
   try {
-    const host = await runHost(steps, hands.host, place)
-    const forgiven = host.has(place.hostVeth) ? await runSandbox(steps, hands, pod) : []
-    if (host.has(place.hostVeth)) await announce(pod, hands, place.hostVeth)
-    await closeAll(steps, shared, hands, host, forgiven)
-    return host
+    if (host.has(place.hostVeth)) {
+      forgiven = await runSandbox(steps, hands, pod)
+      await announce(pod, hands, place.hostVeth)
+    }
   } catch (error) {
-    // Whatever is under way ends before the caller undoes it.
-    await Promise.all([hands.host.close(), hands.sandbox.close()])
+    await Promise.all([outside.close(), sandbox.close()])
     throw error
   }
+  await closeAll(steps, hands, host, forgiven)
 }
 
 /** Runs the host's lines with the sysctls between them, and looks at what came of it. */
@@ -89,7 +97,7 @@ async function runHost(steps: readonly Step[], session: Session, place: Place): 
     lines = []
     setSysctl(op)
   }
-  lines.push(line`addr show dev ${place.bridge}`, line`link show dev ${place.hostVeth}`)
+  lines.push(line`addr show dev ${place.bridge}`, line`addr show dev ${place.hostVeth}`)
   return readLinks(await session.run(lines))
 }
 
@@ -144,13 +152,8 @@ function setSysctl({ key, value, optional }: Extract<Op, { tool: 'sysctl' }>): v
 }
 
 /** Ends the sessions and judges what failed. */
-async function closeAll(
-  steps: readonly Step[],
-  shared: readonly Step[],
-  hands: Hands,
-  host: Host,
-  forgiven: readonly string[],
-): Promise<void> {
+async function closeAll(steps: readonly Step[], hands: Hands, host: Host, forgiven: readonly string[]): Promise<void> {
+  const shared = steps.filter(({ resource }) => kindOf(resource).scope === 'network')
   const [hostErrors, sandboxErrors] = await Promise.all([hands.host.close(), hands.sandbox.close()])
   const sharedLines = new Set(linesOf(shared, 'host'))
   // Another ADD may have made a shared resource in the meantime. What counts is that it is there.

@@ -1,7 +1,7 @@
 /** A note of who holds a store's lock, for the one who waits in vain. It decides nothing. */
 import * as engine from '#engine'
 import { isFileError } from '../engine/engine.ts'
-import { readIfThere } from './files.ts'
+import { readIfThere, removeIfThere } from './files.ts'
 import { RUN_FOLDER } from './index-files.ts'
 
 function notePath(folder: string): string {
@@ -21,6 +21,14 @@ export function noteHolder(folder: string): void {
     }
   } catch {
     // Without the note the lock works all the same.
+  }
+}
+
+export function clearHolder(folder: string): void {
+  try {
+    removeIfThere(notePath(folder))
+  } catch {
+    // The next holder writes over it.
   }
 }
 

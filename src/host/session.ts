@@ -5,6 +5,9 @@
  * `-force` makes `ip` go on after a failing line, so that the end of the lines is always reached: it is known by the
  * answer to a question about `lo`, which every namespace has. Whether a line failed is known for sure when the
  * process has ended; until then the caller looks at what it finds.
+ *
+ * Links are asked for by `addr show`, never by `link show`: iproute2 remembers the latter, and leaves the addresses
+ * out of every later `addr show` of the same batch (the static `do_link` of ip/ipaddress.c).
  */
 import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
@@ -13,7 +16,7 @@ import { findTool, TOOL_ENV } from './tools.ts'
 
 /** Milliseconds that one `ip` process may live. Runtimes give a plugin a minute or more. */
 const LIFETIME = 30_000
-const MARK = 'link show dev lo'
+const MARK = 'addr show dev lo'
 
 /** What a failed line said: `RTNETLINK answers: File exists`. */
 export interface LineError {

@@ -13,7 +13,7 @@ import { formatIp, type Ip, parseIp } from '../core/ip.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
 import { isFileError, LockTimeout } from '../engine/engine.ts'
 import { listIfThere, readIfThere, removeIfThere, replaceFile, statIfThere } from './files.ts'
-import { noteHolder, readHolder } from './holder.ts'
+import { clearHolder, noteHolder, readHolder } from './holder.ts'
 
 export interface Owner {
   readonly containerID: string
@@ -71,6 +71,7 @@ export async function lockStore<T>(
   } catch (error) {
     throw asFault(error, folder)
   } finally {
+    clearHolder(folder)
     release()
   }
 }

@@ -25,13 +25,15 @@ import { type Claim, claim, parseWish } from './claim.ts'
 import { readDns } from './dns.ts'
 import { chooseMac } from './mac.ts'
 import { undo } from './undo.ts'
-import { refuseUnsupported } from './unsupported.ts'
+import { loopbackFault, refuseUnsupported } from './unsupported.ts'
 
 /** @returns the result document */
 export async function add(request: Request): Promise<string> {
   const call = callOf(request)
   const { netconf } = call
   refuseUnsupported(netconf)
+  const obstacle = loopbackFault(netconf)
+  if (obstacle) throw obstacle
   const wish = parseWish(netconf, request.args.ips)
   const askedMac = chooseMac(request)
   const written = netconf.ipam?.routes ?? []
@@ -137,7 +139,7 @@ async function look(call: Call, claimed: Claim, { host }: Hands, desired: readon
   if (claimed.isTakenOver && hasLink(hostVeth)) await host.run([line`link del dev ${hostVeth}`])
   const lines = [
     ...(hasLink(netconf.bridge) ? [line`addr show dev ${netconf.bridge}`] : []),
-    ...(hasLink(hostVeth) ? [line`link show dev ${hostVeth}`] : []),
+    ...(hasLink(hostVeth) ? [line`addr show dev ${hostVeth}`] : []),
   ]
   const links = lines.length > 0 ? readLinks(await host.run(lines)) : new Map<string, SeenLink>()
   const mine = `${owner.containerID} ${owner.ifname}`

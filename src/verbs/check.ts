@@ -98,7 +98,7 @@ async function look(call: Call, desired: readonly Resource[], sandbox: Sandbox):
   const { netconf, attachment, storeFolder } = call
   const port = desired.find((resource) => resource.kind === 'port')
   const [links, [inside, routes], masquerade] = await Promise.all([
-    lookOutside([line`addr show dev ${netconf.bridge}`, ...(port ? [line`link show dev ${port.host}`] : [])]),
+    lookOutside([line`addr show dev ${netconf.bridge}`, ...(port ? [line`addr show dev ${port.host}`] : [])]),
     lookInside(sandbox.handle, attachment.ifname),
     netconf.ipMasq && netconf.ipam ? readMasquerade(hasInetNat()) : NO_MASQUERADE,
   ])

@@ -30,7 +30,7 @@ export interface Claim {
 
 /**
  * What the configuration and the caller want of host-local.
- * @throws Fault 7 for a range or an address that can't be
+ * @throws Fault 7 for a range or an address that can't be, 4 for one in CNI_ARGS
  */
 export function parseWish(netconf: NetConf, fromArgs: readonly string[]): Wish {
   if (!netconf.ipam) return { sets: [], asked: [] }
@@ -39,15 +39,19 @@ export function parseWish(netconf: NetConf, fromArgs: readonly string[]): Wish {
     const remedy = 'ipam needs "ranges", or a "subnet"'
     throw new Fault(CODE.invalidConfig, `network "${netconf.name}" has no address range`, remedy)
   }
-  const asked = [...fromArgs, ...netconf.args.ips, ...netconf.runtimeConfig.ips].map(parseAsked)
+  const asked = [
+    ...fromArgs.map((text) => parseAsked(text, CODE.invalidEnvironment, 'CNI_ARGS')),
+    ...netconf.args.ips.map((text) => parseAsked(text, CODE.invalidConfig, 'args.cni.ips')),
+    ...netconf.runtimeConfig.ips.map((text) => parseAsked(text, CODE.invalidConfig, 'runtimeConfig.ips')),
+  ]
   return { sets, asked: matchRequested(sets, asked) }
 }
 
 /** An address that was asked for; a prefix length behind it says nothing that the range does not. */
-function parseAsked(text: string): Ip {
+function parseAsked(text: string, code: number, where: string): Ip {
   const ip = parseIp(text) ?? parseCidr(text)?.ip
   if (ip) return ip
-  throw new Fault(CODE.invalidConfig, `asked for an invalid address`, `expected an IP address; found "${text}"`)
+  throw new Fault(code, `${where} asks for an invalid address`, `expected an IP address; found "${text}"`)
 }
 
 /**

@@ -18,7 +18,7 @@ export async function del(request: Request): Promise<void> {
   const host = hasLink(call.hostVeth) ? openSession() : undefined
   const traced = trace(call, call.attachment)
   const nft = elementsOf(traced.entry).length > 0 ? startNft() : undefined
-  const links = host ? readLinks(await host.run([line`link show dev ${call.hostVeth}`])) : new Map()
+  const links = host ? readLinks(await host.run([line`addr show dev ${call.hostVeth}`])) : new Map()
   const own = isOwnLink(links.get(call.hostVeth), call.attachment) ? [call.hostVeth] : []
   const victim = victimOf(traced, own, await elements(traced, call))
   throwFailures(await sweep([victim], call, { host, nft }), `DEL of container ${request.containerID}`)

@@ -116,7 +116,7 @@ function orphans(
 
 async function readVeths(): Promise<ReadonlyMap<string, SeenLink>> {
   const session = openSession()
-  const documents = await session.run(['link show type veth'])
+  const documents = await session.run(['addr show type veth'])
   await session.close()
   return readLinks(documents)
 }

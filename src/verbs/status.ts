@@ -20,7 +20,7 @@ import { listAddresses } from '../host/store.ts'
 import { findTool, type Tool } from '../host/tools.ts'
 import { isEntryDead, type Network, networkOf } from './call.ts'
 import { parseWish } from './claim.ts'
-import { refuseUnsupported } from './unsupported.ts'
+import { loopbackFault, refuseUnsupported } from './unsupported.ts'
 
 export async function status({ netconf }: Request): Promise<void> {
   refuseUnsupported(netconf)
@@ -30,6 +30,8 @@ export async function status({ netconf }: Request): Promise<void> {
   requireRights()
   if (netconf.ipam) requireWritable(network.storeFolder)
   for (const set of sets) requireFree(set, network)
+  const obstacle = loopbackFault(netconf)
+  if (obstacle) throw notAvailable(obstacle.message, obstacle.details)
   const bridge = await readBridge(netconf.bridge)
   if (bridge && bridge.type !== 'bridge') {
     const remedy = `found a ${bridge.type || 'device'} of that name: remove it, or give the network another bridge`

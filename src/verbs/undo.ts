@@ -39,7 +39,7 @@ async function removeUnused(bridge: string): Promise<void> {
   const users = listIfThere(RUN_FOLDER).flatMap((folder) => listEntries(`${RUN_FOLDER}/${folder}`))
   if (users.some((entry) => entry.bridge === bridge) || !hasLink(bridge)) return
   const host = openSession()
-  const ports = readLinks(await host.run([line`link show master ${bridge}`]))
+  const ports = readLinks(await host.run([line`addr show master ${bridge}`]))
   if (ports.size === 0) await host.run([line`link del dev ${bridge}`])
   await host.close()
 }

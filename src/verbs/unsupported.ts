@@ -20,3 +20,9 @@ export function refuseUnsupported(netconf: NetConf): void {
   const remedy = `found ${JSON.stringify(value)}; remove the key, or use the reference plugin for this network`
   throw new Fault(CODE.unsupportedField, `the key ${key} is not supported`, remedy)
 }
+
+/** Every namespace has a `lo`, and it is no bridge. */
+export function loopbackFault({ bridge }: NetConf): Fault | undefined {
+  if (bridge !== 'lo') return undefined
+  return new Fault(CODE.conflict, 'lo is not a bridge', 'give the network a bridge of another name: "bridge"')
+}

@@ -19,7 +19,8 @@ export const route: Kind<Of<'route'>> = {
   },
   create(want) {
     const words = [
-      line`route add ${formatCidr(want.dst)}`,
+      // `append`, as a container may have a route of the same destination through another interface.
+      line`route append ${formatCidr(want.dst)}`,
       want.via ? line`via ${formatIp(want.via)}` : '',
       line`dev ${want.ifname}`,
       want.onlink ? 'onlink' : '',
