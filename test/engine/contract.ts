@@ -312,6 +312,12 @@ export const checks: Readonly<Record<string, Check>> = {
     equal(exit, { status: 4, stdout: 'done\n', stderr: '', timedOut: false })
     equal(engine.monotonic() - started < 1500, true)
   },
+  'what was said before the deadline is heard, though this process was late': async (engine) => {
+    const child = start(engine, ['/bin/echo', 'in time'], { deadline: 200 })
+    const started = engine.monotonic()
+    while (engine.monotonic() - started < 300);
+    equal(await child.exit, { status: 0, stdout: 'in time\n', stderr: '', timedOut: false })
+  },
   'a child can be killed': async (engine) => {
     const child = start(engine, ['/bin/cat'])
     child.kill()

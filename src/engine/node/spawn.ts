@@ -4,8 +4,11 @@ import type { Readable } from 'node:stream'
 import { type Child, type Exit, FileError, type SpawnOptions } from '../engine.ts'
 import { loadExeca } from './lazy.ts'
 
+const KILLED = 128 + constants.signals.SIGKILL
 /** How long a killed child may take to end; one that waits in the kernel can't be killed at once. */
 const KILL_GRACE = 1000
+/** After the deadline, time to read what was said before it: this process may have been the one that was late. */
+const DRAIN = 100
 
 export function spawn(options: SpawnOptions): Child {
   const [file, ...args] = options.argv
@@ -45,17 +48,21 @@ export function spawn(options: SpawnOptions): Child {
       clearTimeout(timer)
       for (const flush of flushes) flush()
       const stderr = status === 127 && complaints === '' ? `${file}: ${reason}` : complaints
-      resolve({ status, stdout: collected, stderr, timedOut })
+      // It may have ended by itself as it was to be killed.
+      resolve({ status, stdout: collected, stderr, timedOut: timedOut && status === KILLED })
     }
     const onDeadline = (): void => {
       if (!ended) {
         timedOut = true
         child.kill('SIGKILL')
       }
-      // Whoever else holds the pipes, a grandchild perhaps, is not waited for.
+      timer = setTimeout(stopListening, DRAIN)
+    }
+    /** Whoever else holds the pipes, a grandchild perhaps, is not waited for. */
+    const stopListening = (): void => {
       child.stdout.destroy()
       child.stderr.destroy()
-      timer = setTimeout(finish, KILL_GRACE, shellStatus(null, 'SIGKILL'))
+      timer = setTimeout(() => finish(ended?.status ?? KILLED), KILL_GRACE)
     }
     let timer = setTimeout(onDeadline, Math.max(1, options.deadline))
     // No exit code and no signal: it could not be started.

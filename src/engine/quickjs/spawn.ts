@@ -9,8 +9,11 @@ import { createDecoder, encode } from './utf8.ts'
 
 const PAGE = 4096
 const SIGKILL = 9
+const KILLED = 128 + SIGKILL
 /** How long a killed child may take to end; one that waits in the kernel can't be killed at once. */
 const KILL_GRACE = 1000
+/** After the deadline, time to read what was said before it: this process may have been the one that was late. */
+const DRAIN = 100
 
 const buffer = new ArrayBuffer(65536)
 
@@ -48,7 +51,11 @@ export function spawn(options: SpawnOptions): Child {
       timedOut = true
       os.kill(pid, SIGKILL)
     }
-    // Whoever else holds the pipes, a grandchild perhaps, is not waited for.
+    timer = os.setTimeout(stopListening, DRAIN)
+  }
+
+  /** Whoever else holds the pipes, a grandchild perhaps, is not waited for. */
+  function stopListening(): void {
     output.close()
     errors.close()
     timer = os.setTimeout(finish, KILL_GRACE)
@@ -78,7 +85,8 @@ export function spawn(options: SpawnOptions): Child {
     const status = shellStatus(exited ?? SIGKILL)
     const stderr =
       status === 127 && complaints === '' ? `${options.argv[0]}: not found, or it can't be run` : complaints
-    resolve({ status, stdout: collected, stderr, timedOut })
+    // It may have ended by itself as it was to be killed.
+    resolve({ status, stdout: collected, stderr, timedOut: timedOut && status === KILLED })
   }
 
   return {
