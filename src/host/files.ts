@@ -25,10 +25,18 @@ export function removeIfThere(path: string): boolean {
   return removed ?? false
 }
 
-/** Puts a whole file in place, over an older one: a reader sees the one or the other, never half of it. */
-export function replaceFile(path: string, content: string, mode: number): void {
+/** Where a file is written before it is put in place. One that a crash left is written over, or goes with the file. */
+export function draftOf(path: string): string {
   const slash = path.lastIndexOf('/') + 1
-  const draft = `${path.slice(0, slash)}.${path.slice(slash)}.${engine.processId()}`
+  return `${path.slice(0, slash)}.${path.slice(slash)}`
+}
+
+/**
+ * Puts a whole file in place, over an older one: a reader sees the one or the other, never half of it. One process
+ * at a time.
+ */
+export function replaceFile(path: string, content: string, mode: number): void {
+  const draft = draftOf(path)
   try {
     removeIfThere(draft)
     engine.createFile(draft, content, mode)

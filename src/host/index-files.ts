@@ -4,7 +4,7 @@
  */
 import * as engine from '#engine'
 import { type Attachment, digest, keyOf } from '../core/attachment.ts'
-import { listIfThere, readIfThere, removeIfThere, replaceFile } from './files.ts'
+import { draftOf, listIfThere, readIfThere, removeIfThere, replaceFile } from './files.ts'
 
 export const RUN_FOLDER = '/run/pontoon'
 const DEFAULT_DATA_DIR = '/var/lib/cni/networks'
@@ -67,6 +67,7 @@ export function writeEntry(folder: string, entry: IndexEntry): void {
 
 export function removeEntry(folder: string, key: string): void {
   removeIfThere(entryPath(folder, key))
+  removeIfThere(draftOf(entryPath(folder, key)))
 }
 
 /** All readable entries of a network. */

@@ -12,7 +12,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { formatIp, type Ip, parseIp } from '../core/ip.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
 import { isFileError, LockTimeout } from '../engine/engine.ts'
-import { listIfThere, readIfThere, removeIfThere, replaceFile, statIfThere } from './files.ts'
+import { listIfThere, readIfThere, removeIfThere, statIfThere } from './files.ts'
 import { clearHolder, noteHolder, readHolder } from './holder.ts'
 
 export interface Owner {
@@ -203,30 +203,24 @@ function takeNext(store: LockedStore, set: RangeSet, index: number, owner: Owner
 }
 
 /**
- * Takes an address: creates its file, which fails when there is one, then renames the complete one over it. What a
+ * Takes an address: creates its file, which fails when there is one, and writes the owner in the same breath. What a
  * crash between the two leaves is an empty file, and an empty file that has aged is nobody's.
  */
 function take(store: LockedStore, address: string, owner: Owner): boolean {
   const path = pathOf(store.folder, address)
   try {
-    engine.createFile(path, '', FILE_MODE)
+    engine.createFile(path, ownerText(owner), FILE_MODE)
+    return true
   } catch (error) {
-    if (isFileError(error, 'EISDIR') || !isFileError(error, 'EEXIST')) throw error
+    if (!isFileError(error, 'EEXIST')) throw error
     return heal(path, owner)
   }
-  try {
-    replaceFile(path, ownerText(owner), FILE_MODE)
-  } catch (error) {
-    engine.removeFile(path)
-    throw error
-  }
-  return true
 }
 
 function heal(path: string, owner: Owner): boolean {
   const seen = statIfThere(path)
   if (seen?.kind !== 'file' || seen.size > 0 || Math.abs(engine.now() - seen.modified) < EMPTY_GRACE) return false
-  replaceFile(path, ownerText(owner), FILE_MODE)
+  engine.overwriteFile(path, ownerText(owner))
   return true
 }
 
@@ -246,8 +240,14 @@ function hintPath(folder: string, index: number): string {
 
 /** Where the next search starts. A hint only: when it can't be written, the search starts elsewhere. */
 function writeHint(store: LockedStore, index: number, ip: Ip): void {
+  const path = hintPath(store.folder, index)
   try {
-    replaceFile(hintPath(store.folder, index), formatIp(ip), 0o644)
+    try {
+      engine.overwriteFile(path, formatIp(ip))
+    } catch (error) {
+      if (!isFileError(error, 'ENOENT')) throw error
+      engine.createFile(path, formatIp(ip), FILE_MODE)
+    }
   } catch {
     // The reservation stands. A full disk must not cost it.
   }

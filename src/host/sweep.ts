@@ -7,6 +7,7 @@ import { type Attachment, keyOf } from '../core/attachment.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { deletionOf } from '../core/kinds/masquerade.ts'
 import { line } from '../core/line.ts'
+import { statIfThere } from './files.ts'
 import { removeEntry } from './index-files.ts'
 import { hasLink } from './machine.ts'
 import { type NftProcess, removeElements, startNft } from './nft.ts'
@@ -90,7 +91,9 @@ async function removeRules(elements: readonly string[], started: NftProcess | un
 
 async function free(victims: readonly Victim[], ground: Ground, alien: readonly string[]): Promise<void> {
   const failures: unknown[] = []
-  if (victims.some(({ addresses }) => addresses.length > 0) || alien.length > 0) {
+  // A lock that a killed ADD left is nobody else's to remove, even when it had not come to a reservation.
+  const isLocked = statIfThere(`${ground.storeFolder}/lock.lock`) !== undefined
+  if (isLocked || alien.length > 0 || victims.some(({ addresses }) => addresses.length > 0)) {
     await lockStore(ground.storeFolder, false, (store) => {
       const tryOut = (work: () => void) => {
         try {

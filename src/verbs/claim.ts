@@ -6,15 +6,16 @@ import * as engine from '#engine'
 import type { NetConf } from '../cni/netconf.ts'
 import { type Candidate, holds, matchRequested } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
-import { type Cidr, formatCidr, formatIp, type Ip, parseCidr, parseIp } from '../core/ip.ts'
+import { formatCidr, formatIp, type Ip, parseCidr, parseIp } from '../core/ip.ts'
 import { parseRangeSets, type RangeSet } from '../core/ranges.ts'
 import type { Assigned } from '../core/routes.ts'
 import { bootId, type IndexEntry, readEntry, removeEntry, writeEntry } from '../host/index-files.ts'
 import { hasLink } from '../host/machine.ts'
 import { isSameNamespace, type Sandbox } from '../host/sandbox.ts'
-import { isOwner, type LockedStore, lockStore, readOwner, reserve } from '../host/store.ts'
+import { isOwner, type LockedStore, lockStore, readLeases, readOwner, release, reserve } from '../host/store.ts'
 import { type Call, dataDirOf, isMakerAlive } from './call.ts'
 import { reclaim } from './reclaim.ts'
+import { withoutPrefix } from './victims.ts'
 
 export interface Wish {
   readonly sets: readonly RangeSet[]
@@ -60,13 +61,18 @@ function parseAsked(text: string, code: number, where: string): Ip {
  */
 export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
   const claimed = await lockStore(call.storeFolder, true, (store) => {
-    const former = readFormer(call, sandbox)
+    const found = readFormer(call, sandbox)
+    const former = found && { ...found, addresses: formerAddresses(found, call) }
     const intent = newEntry(call, sandbox, bridge, former)
     writeEntry(call.indexFolder, intent)
     try {
       const taken = reserve(store, wish.sets, withFormer(wish, former, call, store), call.owner, () =>
         reclaim(call, store),
       )
+      const left = (former?.addresses ?? []).map(withoutPrefix)
+      for (const address of left) {
+        if (!taken.some(({ ip }) => formatIp(ip) === address)) release(store, address, call.owner)
+      }
       const assigned = taken.map(({ ip, range }) => ({
         cidr: { ip, prefix: range.subnet.prefix },
         gateway: range.gateway,
@@ -97,6 +103,12 @@ function readFormer(call: Call, sandbox: Sandbox): IndexEntry | undefined {
     throw new Fault(CODE.conflict, `${nameOf(call)} exists already`, `${where}; call DEL first`)
   }
   return former
+}
+
+/** Those of the entry; of one that was not finished, those in the store: it may not have come to note them. */
+function formerAddresses(former: IndexEntry, call: Call): readonly string[] {
+  if (former.done) return former.addresses
+  return readLeases(call.storeFolder).flatMap(({ address, owner }) => (isOwner(owner, call.owner) ? [address] : []))
 }
 
 export function nameOf(call: Call): string {
@@ -131,9 +143,8 @@ function withFormer(
   store: LockedStore,
 ): readonly (Candidate | undefined)[] {
   const kept = (former?.addresses ?? [])
-    .map(parseCidr)
-    .filter((cidr): cidr is Cidr => cidr !== undefined)
-    .map(({ ip }) => ip)
+    .map((text) => parseIp(withoutPrefix(text)))
+    .filter((ip) => ip !== undefined)
     .filter((ip) => isOwner(readOwner(store.folder, formatIp(ip)), call.owner))
   return sets.map((set, i) => {
     const wanted = asked[i]
