@@ -4,7 +4,10 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     projects: [
-      { extends: true, test: { name: 'unit', include: ['test/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        extends: true,
+        test: { name: 'unit', include: ['test/**/*.test.ts'], setupFiles: ['test/setup.ts'], testTimeout: 20_000 },
+      },
       {
         extends: true,
         test: { name: 'netns', include: ['netns-tests/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 },

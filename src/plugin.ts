@@ -6,7 +6,8 @@ import { SUPPORTED_VERSIONS } from './cni/version.ts'
 import { COMMIT, VERSION } from './core/build-info.ts'
 import { CODE, Fault } from './core/fault.ts'
 import { isFileError } from './engine/engine.ts'
-import { run } from './verbs/run.ts'
+import type { Ahead } from './verbs/ahead.ts'
+import { isIpam, run } from './verbs/run.ts'
 
 /** Bytes of stdin that are read at most: a hundred times what the largest runtime sends. */
 const STDIN_LIMIT = 1 << 20
@@ -16,16 +17,21 @@ async function main(): Promise<number> {
   const name = called.slice(called.lastIndexOf('/') + 1)
   if (!engine.readEnv('CNI_COMMAND')) return introduce(name, words)
   let stdin = ''
+  let ahead: Ahead | undefined
   try {
+    if (engine.readEnv('CNI_COMMAND') === 'ADD' && !isIpam(name)) {
+      ahead = (await import('./verbs/ahead.ts')).startAhead(engine.readEnv('CNI_NETNS') ?? '')
+    }
     const request = parseRequest(engine.readEnv, () => {
       stdin = readStdin()
       return stdin
     })
-    const answer = await run(request, name)
+    const answer = await run(request, name, ahead)
     if (answer !== '') engine.writeStdout(`${answer}\n`)
     return 0
   } catch (error) {
     engine.writeStdout(`${errorDocument(error, spokenVersion(stdin))}\n`)
+    if (ahead) await (await import('./verbs/ahead.ts')).dropAhead(ahead)
     return 1
   }
 }

@@ -1,16 +1,11 @@
 /** From TypeScript to one file of JavaScript, for either engine. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-
-/** See there. */
-function lazyAlias() {
-  return { 'ip-address': join(root, 'scripts/build/lazy-ip-address.mjs') }
-}
 
 /** What each engine asks of the bundler. */
 const engines = {
@@ -22,14 +17,13 @@ const engines = {
     // A file for each part that is imported dynamically: the executable reads it only then.
     splitting: true,
     entryNames: 'pontoon',
-    alias: lazyAlias(),
   },
   node: {
     format: 'cjs',
     platform: 'node',
     target: 'node24',
     // proper-lockfile asks for graceful-fs, which patches all of node:fs at start: 10 ms for a queue we have no use for.
-    alias: { 'graceful-fs': 'node:fs', ...lazyAlias() },
+    alias: { 'graceful-fs': 'node:fs' },
     define: { 'import.meta.url': '""' }, // asked for only where nothing is bundled
   },
 }
@@ -56,8 +50,10 @@ export async function bundle(engine, { entry, outfile, outdir, define = {} }) {
     ...engines[engine],
     define: { ...versionConstants(), ...engines[engine].define, ...define },
   })
-  const outputs = Object.entries(metafile.outputs).sort(([, a], [, b]) => Number(!a.entryPoint) - Number(!b.entryPoint))
-  return outputs.map(([path]) => basename(path))
+  // A part that is imported dynamically is called an entry point too.
+  const isEntry = ([, { entryPoint }]) => entryPoint !== undefined && resolve(root, entryPoint) === resolve(root, entry)
+  const outputs = Object.entries(metafile.outputs)
+  return [...outputs.filter(isEntry), ...outputs.filter((output) => !isEntry(output))].map(([path]) => basename(path))
 }
 
 /** The constants that src/core/build-info.ts reads. */

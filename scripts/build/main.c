@@ -39,6 +39,8 @@ int main(int argc, char **argv)
     JSRuntime *runtime = JS_NewRuntime();
     if (!runtime)
         return 1;
+    /* A call lasts milliseconds: to look for cycles would cost it a tenth. GC and the operator's commands may grow. */
+    JS_SetGCThreshold(runtime, 32 << 20);
     js_std_init_handlers(runtime);
     JSContext *ctx = JS_NewContext(runtime);
     if (!ctx)

@@ -2,8 +2,8 @@
  * `dist/pontoon`: the bundle as bytecode in a C program, linked with the quickjs-ng engine.
  *
  * The engine is compiled once per version, architecture and set of flags, and kept below the user's cache directory.
- * It is linked dynamically unless `PONTOON_LINK=static` asks otherwise: that one is a megabyte larger, starts a fifth
- * faster, and runs on machines with an older glibc, or with none.
+ * It is linked statically: a megabyte larger, it starts a fifth faster, and runs on machines with an older glibc, or
+ * with none. `PONTOON_LINK=dynamic` asks otherwise.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -30,7 +30,7 @@ export function targetOf(arch) {
   return { arch, cc: process.env.CC && prefix === '' ? process.env.CC : `${prefix}gcc`, strip: `${prefix}strip` }
 }
 
-/** Bundles `entry`, compiles it and links the executable `output`. `linking` is `static` or anything else. */
+/** Bundles `entry`, compiles it and links the executable `output`. `linking` is `dynamic` or anything else. */
 export async function buildQuickjs({ entry, output, arch = process.arch, linking = process.env.PONTOON_LINK }) {
   const source = quickjsSource()
   const target = targetOf(arch)
@@ -41,7 +41,7 @@ export async function buildQuickjs({ entry, output, arch = process.arch, linking
     const names = await bundle('quickjs', { entry, outdir: work, define })
     await compileModules(engine.qjsc, work, names)
     const made = join(work, 'pontoon')
-    const flags = linking === 'static' ? [...staticFlags, ...linkFlags] : linkFlags
+    const flags = linking === 'dynamic' ? linkFlags : [...staticFlags, ...linkFlags]
     const include = ['-I', source.directory, '-I', work]
     await run(target.cc, ['-O1', ...include, '-o', made, shim('main'), ...engine.objects, ...flags])
     await run(target.strip, ['-s', made])

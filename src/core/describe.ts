@@ -5,8 +5,9 @@
  */
 import type { Attachment } from './attachment.ts'
 import { formatIp, type Ip, networkOf } from './ip.ts'
-import type { Resource } from './resource.ts'
+import type { Resource, VlanRange } from './resource.ts'
 import { type Assigned, type RouteText, resolveRoutes } from './routes.ts'
+import { gatewayDeviceOf, needsVlanFiltering, vlanGatewayOf, vlansOf } from './vlans.ts'
 
 /** What of the configuration matters here. */
 export interface NetworkOptions {
@@ -19,6 +20,12 @@ export interface NetworkOptions {
   readonly promiscMode: boolean
   readonly enabledad: boolean
   readonly portIsolation: boolean
+  /** 0: none. */
+  readonly vlan: number
+  readonly vlanTrunk: readonly VlanRange[] | undefined
+  readonly preserveDefaultVlan: boolean
+  readonly macspoofchk: boolean
+  readonly disableContainerInterface: boolean
 }
 
 export interface Ends {
@@ -29,8 +36,12 @@ export interface Ends {
   /** A path that `ip link … netns` takes. */
   readonly netns: string
   readonly bridgeMac: string
+  /** Of the gateway in the network's VLAN, where it has one: its other end, and its hardware address. */
+  readonly vlanGateway?: { readonly port: string; readonly mac: string } | undefined
   /** Does the kernel masquerade in the family `inet`? */
   readonly inetNat: boolean
+  /** The container's chain when iptables masquerades; undefined when nftables does. */
+  readonly natChain?: string | undefined
 }
 
 export interface Desire {
@@ -46,7 +57,6 @@ export interface Desire {
 export function describe(desire: Desire): readonly Resource[] {
   const { options, attachment, ends, assigned } = desire
   const { ifname } = attachment
-  const gateways = options.isGateway ? assigned.filter(({ gateway }) => gateway) : []
   return [
     ...(desire.ownStore
       ? assigned.map(({ cidr }) => ({ kind: 'reservation', address: formatIp(cidr.ip), attachment }) as const)
@@ -58,17 +68,9 @@ export function describe(desire: Desire): readonly Resource[] {
       mac: ends.bridgeMac,
       mtu: options.mtu,
       promisc: options.promiscMode,
+      ...(needsVlanFiltering(options) ? { vlanFiltering: true } : {}),
     },
-    ...forwarding(options.bridge, gateways),
-    ...gateways.map(
-      ({ cidr, gateway }) =>
-        ({
-          kind: 'gateway',
-          bridge: options.bridge,
-          cidr: { ip: gateway as Ip, prefix: cidr.prefix },
-          force: options.forceAddress,
-        }) as const,
-    ),
+    ...gatewaysOf(desire),
     {
       kind: 'port',
       host: ends.host,
@@ -76,22 +78,61 @@ export function describe(desire: Desire): readonly Resource[] {
       hairpin: options.hairpinMode,
       isolated: options.portIsolation,
     },
-    { kind: 'link', ifname, host: ends.host, mac: ends.mac, mtu: options.mtu },
+    ...vlansOf(ends.host, options),
+    {
+      kind: 'link',
+      ifname,
+      host: ends.host,
+      mac: ends.mac,
+      mtu: options.mtu,
+      ...(options.disableContainerInterface ? { staysDown: true } : {}),
+    },
     ...assigned.map(({ cidr }) => ({ kind: 'address', ifname, cidr, dad: options.enabledad }) as const),
     ...resolveRoutes(desire.routes, assigned, ifname),
-    ...(options.ipMasq
-      ? assigned.map(
-          ({ cidr }) =>
-            ({
-              kind: 'masquerade',
-              address: cidr.ip,
-              subnet: networkOf(cidr),
-              attachment,
-              inet: ends.inetNat,
-            }) as const,
-        )
+    ...(options.ipMasq ? masquerading(desire) : []),
+    ...(options.macspoofchk ? [{ kind: 'spoofcheck', host: ends.host, mac: ends.mac, attachment } as const] : []),
+  ]
+}
+
+/** Where the gateways' addresses are, and what they need to be reached and to forward. */
+function gatewaysOf({ options, ends, assigned }: Desire): readonly Resource[] {
+  const gateways = options.isGateway ? assigned.filter(({ gateway }) => gateway) : []
+  if (gateways.length === 0) return []
+  const device = gatewayDeviceOf(options)
+  const own = options.vlan > 0 ? ends.vlanGateway : undefined
+  return [
+    ...(own ? vlanGatewayOf(options, own) : []),
+    ...forwarding(device, gateways),
+    ...gateways.map(
+      ({ cidr, gateway }) =>
+        ({
+          kind: 'gateway',
+          bridge: device,
+          cidr: { ip: gateway as Ip, prefix: cidr.prefix },
+          force: options.forceAddress,
+        }) as const,
+    ),
+    ...(own && options.ipMasq
+      ? [{ kind: 'untracked', bridge: options.bridge, gateway: device, mac: own.mac } as const]
       : []),
   ]
+}
+
+function masquerading({ attachment, ends, assigned }: Desire): readonly Resource[] {
+  const chain = ends.natChain
+  if (chain === undefined) {
+    return assigned.map(({ cidr }) => ({
+      kind: 'masquerade',
+      address: cidr.ip,
+      subnet: networkOf(cidr),
+      attachment,
+      inet: ends.inetNat,
+    }))
+  }
+  return ([4, 6] as const).flatMap((family): readonly Resource[] => {
+    const pods = assigned.map(({ cidr }) => cidr).filter(({ ip }) => ip.family === family)
+    return pods.length === 0 ? [] : [{ kind: 'iptables', family, chain, attachment, pods }]
+  })
 }
 
 function pick({ host, hostMac, mac, label, netns }: Ends) {

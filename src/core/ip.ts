@@ -1,6 +1,5 @@
 /** IP addresses and prefixes as numbers, and their one canonical spelling (RFC 5952 for IPv6, as Go prints it). */
-// IPv4 is read here: the library costs every start a millisecond, and the bundles load it for IPv6 alone.
-import { Address6 } from 'ip-address'
+import type { Address6 } from 'ip-address'
 
 export type Family = 4 | 6
 
@@ -15,6 +14,19 @@ export interface Cidr {
   readonly prefix: number
 }
 
+/** The library that reads IPv6. To load it takes as long as the rest of the start: a node without IPv6 does without. */
+let library: { readonly Address6: typeof Address6 } | undefined
+
+/** Has to be done before the first IPv6 address is read. */
+export async function loadIpv6(): Promise<void> {
+  library ??= await import('./ipv6.ts')
+}
+
+/** True when an IPv6 address may stand in this text; every spelling has `::`, or six groups with a colon behind. */
+export function mentionsIpv6(text: string): boolean {
+  return text.includes('::') || /(?:[0-9a-f]{1,4}:){6}|\\u003a/i.test(text)
+}
+
 /** Bits of an address of this family. */
 export function widthOf(family: Family): number {
   return family === 4 ? 32 : 128
@@ -22,12 +34,16 @@ export function widthOf(family: Family): number {
 
 const MAPPED = 0xffffn << 32n
 
-/** Parses an address without prefix or zone; an IPv4-mapped IPv6 address is the IPv4 one, as in Go's net.ParseIP. */
+/**
+ * Parses an address without prefix or zone; an IPv4-mapped IPv6 address is the IPv4 one, as in Go's net.ParseIP.
+ * IPv6 is understood once `loadIpv6` has been called.
+ */
 export function parseIp(text: string): Ip | undefined {
   if (text.includes('/') || text.includes('%')) return undefined
+  if (!text.includes(':')) return parseIpv4(text)
   try {
-    if (!text.includes(':')) return parseIpv4(text)
-    const value = new Address6(text).bigInt()
+    if (!library) return undefined
+    const value = new library.Address6(text).bigInt()
     return value >> 32n === MAPPED >> 32n ? { family: 4, value: value & 0xffffffffn } : { family: 6, value }
   } catch {
     return undefined
@@ -60,7 +76,8 @@ export function formatIp(ip: Ip): string {
     const n = Number(ip.value)
     return `${n >>> 24}.${(n >>> 16) & 255}.${(n >>> 8) & 255}.${n & 255}`
   }
-  return Address6.fromBigInt(ip.value).correctForm()
+  if (!library) throw new Error('IPv6 is not loaded')
+  return library.Address6.fromBigInt(ip.value).correctForm()
 }
 
 export function formatCidr(cidr: Cidr): string {

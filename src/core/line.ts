@@ -9,12 +9,12 @@ import { CODE, Fault } from './fault.ts'
 
 export type Word = string | number
 
-const PLAIN = /^[\x21-\x7e]+$/
-const SPECIAL = /["'\\#]/
+/** Printable ASCII without `"`, `#`, `'` and `\`, and no `-` in front. */
+const PLAIN = /^(?!-)[!$-&(-[\]-~]+$/
 
 /** True for a value that a tool's line can hold: printable ASCII, none of `#"'\`, not an option. */
 export function isPlainWord(value: string): boolean {
-  return PLAIN.test(value) && !SPECIAL.test(value) && !value.startsWith('-')
+  return PLAIN.test(value)
 }
 
 /**
@@ -26,6 +26,7 @@ export function line(parts: TemplateStringsArray, ...values: readonly Word[]): s
 }
 
 function word(value: Word): string {
+  if (typeof value === 'number' && value >= 0) return String(value)
   const text = String(value)
   if (isPlainWord(text)) return text
   throw new Fault(

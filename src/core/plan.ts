@@ -4,6 +4,7 @@
  * Pure: the same input gives the same plan. Steps run in list order and are undone in reverse, so the caller lists a
  * resource after those it needs.
  */
+import { elementOf } from './kinds/masquerade.ts'
 import { kindOf } from './kinds.ts'
 import type { Observed, Op, Resource } from './resource.ts'
 
@@ -23,6 +24,11 @@ export interface Conflict {
 export type Plan =
   | { readonly ok: true; readonly steps: readonly Step[] }
   | { readonly ok: false; readonly conflicts: readonly Conflict[] }
+
+/** What the steps put into nft sets. */
+export function elementsOf(steps: readonly Step[]): readonly string[] {
+  return steps.flatMap(({ resource }) => (resource.kind === 'masquerade' ? [elementOf(resource)] : []))
+}
 
 export function planAdd(desired: readonly Resource[], observed: Observed): Plan {
   const steps: Step[] = []

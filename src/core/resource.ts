@@ -3,6 +3,7 @@
  */
 import type { Attachment } from './attachment.ts'
 import type { Cidr, Family, Ip } from './ip.ts'
+import type { NatRule } from './nat.ts'
 
 export interface Reservation {
   readonly kind: 'reservation'
@@ -29,6 +30,50 @@ export interface Bridge {
   readonly mac: string
   readonly mtu: number
   readonly promisc: boolean
+  /** Its ports are told apart by VLAN. Left out where nothing needs it: not every kernel knows it. */
+  readonly vlanFiltering?: true
+}
+
+export interface VlanRange {
+  readonly min: number
+  readonly max: number
+}
+
+export interface Vlan {
+  readonly kind: 'vlan'
+  readonly port: string
+  /** 0: a trunk. */
+  readonly vlan: number
+  /** Sorted and apart. */
+  readonly trunk: readonly VlanRange[]
+  /** Keeps the VLAN that the bridge gave it. */
+  readonly keepsDefault: boolean
+}
+
+export interface VlanGateway {
+  readonly kind: 'vlanGateway'
+  readonly bridge: string
+  /** `cni0.100` */
+  readonly name: string
+  readonly mac: string
+  /** The other end: a port of the bridge. */
+  readonly port: string
+  readonly mtu: number
+}
+
+export interface Untracked {
+  readonly kind: 'untracked'
+  readonly bridge: string
+  /** The VLAN gateway, and its hardware address. */
+  readonly gateway: string
+  readonly mac: string
+}
+
+export interface Spoofcheck {
+  readonly kind: 'spoofcheck'
+  readonly host: string
+  readonly mac: string
+  readonly attachment: Attachment
 }
 
 export interface Sysctl {
@@ -40,6 +85,7 @@ export interface Sysctl {
 
 export interface Gateway {
   readonly kind: 'gateway'
+  /** Or the VLAN gateway. */
   readonly bridge: string
   readonly cidr: Cidr
   /** Replace an address that is in the way. */
@@ -54,7 +100,7 @@ export interface Port {
   readonly isolated: boolean
 }
 
-/** The sandbox end, up. */
+/** The sandbox end, up unless it is not to be. */
 export interface Link {
   readonly kind: 'link'
   readonly ifname: string
@@ -62,6 +108,7 @@ export interface Link {
   /** '' and 0: not compared. */
   readonly mac: string
   readonly mtu: number
+  readonly staysDown?: true
 }
 
 export interface Address {
@@ -93,13 +140,40 @@ export interface Masquerade {
   readonly inet: boolean
 }
 
-export type Resource = Reservation | Veth | Bridge | Sysctl | Gateway | Port | Link | Address | Route | Masquerade
+/** The same by iptables: for one attachment, all addresses of one family. */
+export interface Iptables {
+  readonly kind: 'iptables'
+  readonly family: Family
+  /** The container's chain on this network. */
+  readonly chain: string
+  readonly attachment: Attachment
+  readonly pods: readonly Cidr[]
+}
+
+export type Resource =
+  | Reservation
+  | Veth
+  | Bridge
+  | VlanGateway
+  | Sysctl
+  | Gateway
+  | Port
+  | Vlan
+  | Link
+  | Address
+  | Route
+  | Masquerade
+  | Iptables
+  | Untracked
+  | Spoofcheck
 export type Of<K extends Resource['kind']> = Extract<Resource, { kind: K }>
 
 /** A literal line of a tool, or a file's new content. `apply` runs them, `plan` prints them. */
 export type Op =
   | { readonly tool: 'ip'; readonly on: 'host' | 'sandbox'; readonly line: string }
+  | { readonly tool: 'bridge'; readonly line: string }
   | { readonly tool: 'nft'; readonly lines: readonly string[]; readonly whenMissing: readonly string[] }
+  | { readonly tool: 'iptables'; readonly family: Family; readonly lines: readonly string[] }
   | { readonly tool: 'sysctl'; readonly key: string; readonly value: string; readonly optional?: boolean }
   | { readonly tool: 'store'; readonly action: 'reserve' | 'release'; readonly address: string }
 
@@ -124,9 +198,20 @@ export interface SeenLink {
   readonly master?: string | undefined
   /** Interface index of a veth's other end, in the other end's namespace. */
   readonly peer?: number | undefined
+  /** Its name, when it is in the same namespace. */
+  readonly peerName?: string | undefined
   readonly alias?: string | undefined
   readonly port?: { readonly state: string; readonly hairpin: boolean; readonly isolated: boolean } | undefined
+  /** Of a bridge: whether it tells its ports apart by VLAN, or whether the kernel can't. */
+  readonly vlanFiltering?: 'on' | 'off' | 'unknown to the kernel' | undefined
   readonly addresses: readonly SeenAddress[]
+}
+
+export interface SeenVlan extends VlanRange {
+  /** The VLAN of frames that come in untagged. */
+  readonly pvid: boolean
+  /** Leaves untagged. */
+  readonly untagged: boolean
 }
 
 export interface SeenRoute {
@@ -143,7 +228,7 @@ export interface SeenRoute {
 export interface SeenMasquerade {
   /** `family table-set address` → comment. */
   readonly elements: ReadonlyMap<string, string>
-  /** Sets that a rule masquerades for, as `family set`. */
+  /** Sets that a rule looks into, as `family table set`. */
   readonly served: ReadonlySet<string>
 }
 
@@ -155,6 +240,14 @@ export interface Observed {
   /** Address → `containerID ifname` of its owner. */
   readonly reservations: ReadonlyMap<string, string>
   readonly masquerade: SeenMasquerade
+  /** The same of Pontoon's own tables. */
+  readonly filter: SeenMasquerade
+  /** By port. */
+  readonly vlans: ReadonlyMap<string, readonly SeenVlan[]>
+  /** Addresses of the attachment that the reference masquerades. */
+  readonly masqueraded: ReadonlySet<string>
+  /** The rules of iptables' nat table that are about CNI plugins. */
+  readonly nat: ReadonlyMap<Family, readonly NatRule[]>
 }
 
 export type Finding =

@@ -93,7 +93,8 @@ async function runHost(steps: readonly Step[], session: Session, place: Place): 
   for (const op of steps.flatMap(({ run }) => run)) {
     if (op.tool === 'ip' && op.on === 'host') lines.push(op.line)
     if (op.tool !== 'sysctl') continue
-    if (lines.length > 0) await session.run(lines)
+    // Shown so that it is waited for: a bridge's settings are there as soon as the bridge is.
+    if (lines.length > 0) await session.run([...lines, line`addr show dev ${place.bridge}`])
     lines = []
     setSysctl(op)
   }

@@ -24,6 +24,8 @@ export interface IndexEntry extends Attachment {
   readonly hostVeth: string
   readonly bridge: string
   readonly masquerade: 'none' | 'nftables' | 'iptables'
+  /** What it has in nft sets, as `elementOf` names it. */
+  readonly elements: readonly string[]
   readonly boot: string
   /** Milliseconds since 1970. */
   readonly time: number
@@ -53,7 +55,11 @@ export function readEntry(folder: string, key: string): IndexEntry | 'damaged' |
 function parseEntry(text: string): IndexEntry | undefined {
   try {
     const entry = JSON.parse(text) as IndexEntry
-    const sound = entry.version === 1 && Array.isArray(entry.addresses) && typeof entry.containerID === 'string'
+    const sound =
+      entry.version === 1 &&
+      Array.isArray(entry.addresses) &&
+      Array.isArray(entry.elements) &&
+      typeof entry.containerID === 'string'
     return sound && typeof entry.network === 'string' && typeof entry.ifname === 'string' ? entry : undefined
   } catch {
     return undefined

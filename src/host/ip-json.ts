@@ -1,5 +1,5 @@
 /** What `ip -details -json` prints, as plain data. Parsed here and nowhere else. */
-import type { SeenAddress, SeenLink, SeenRoute } from '../core/resource.ts'
+import type { SeenAddress, SeenLink, SeenRoute, SeenVlan } from '../core/resource.ts'
 
 /** The members that are read, of `link show`, `addr show` and `route show`; any may be missing. */
 interface IpObject {
@@ -11,10 +11,12 @@ interface IpObject {
   readonly operstate?: string
   readonly address?: string
   readonly link_index?: number
+  /** The same as a name, for a link in the same namespace. */
+  readonly link?: string
   readonly ifalias?: string
   readonly linkinfo?: {
     readonly info_kind?: string
-    readonly info_data?: { readonly vlan_filtering?: number }
+    readonly info_data?: BridgeData
     readonly info_slave_data?: { readonly state?: string; readonly hairpin?: boolean; readonly isolated?: boolean }
   }
   readonly addr_info?: readonly {
@@ -32,6 +34,29 @@ interface IpObject {
   readonly metrics?: readonly { readonly mtu?: number; readonly advmss?: number }[]
 }
 
+interface BridgeData {
+  readonly vlan_filtering?: number
+  readonly vlan_default_pvid?: number
+}
+
+interface BridgeVlans {
+  readonly ifname?: string
+  readonly vlans?: readonly { readonly vlan: number; readonly vlanEnd?: number; readonly flags?: readonly string[] }[]
+}
+
+/** The VLANs of ports, in the documents of `bridge -json -compressvlans vlan show`. */
+export function readVlans(documents: readonly unknown[]): ReadonlyMap<string, readonly SeenVlan[]> {
+  return new Map(
+    (documents.flat() as readonly BridgeVlans[]).flatMap(({ ifname, vlans = [] }) =>
+      ifname === undefined ? [] : [[ifname, vlans.map(readVlan)] as const],
+    ),
+  )
+}
+
+function readVlan({ vlan, vlanEnd = vlan, flags = [] }: NonNullable<BridgeVlans['vlans']>[number]): SeenVlan {
+  return { min: vlan, max: vlanEnd, pvid: flags.includes('PVID'), untagged: flags.includes('Egress Untagged') }
+}
+
 function objects(documents: readonly unknown[]): readonly IpObject[] {
   return documents.flat().filter((item) => typeof item === 'object' && item !== null) as IpObject[]
 }
@@ -47,7 +72,7 @@ export function readLinks(documents: readonly unknown[]): Map<string, SeenLink> 
 }
 
 function readLink(object: IpObject, name: string, index: number): SeenLink {
-  const { info_kind, info_slave_data: slave } = object.linkinfo ?? {}
+  const { info_kind, info_data, info_slave_data: slave } = object.linkinfo ?? {}
   const flags = object.flags ?? []
   return {
     index,
@@ -60,10 +85,18 @@ function readLink(object: IpObject, name: string, index: number): SeenLink {
     promisc: flags.includes('PROMISC'),
     master: object.master,
     peer: object.link_index,
+    peerName: object.link,
     alias: object.ifalias,
     port: slave && { state: slave.state ?? '', hairpin: slave.hairpin ?? false, isolated: slave.isolated ?? false },
+    vlanFiltering: info_kind === 'bridge' ? readFiltering(info_data) : undefined,
     addresses: (object.addr_info ?? []).flatMap((info) => readAddress(info)),
   }
+}
+
+/** A kernel without VLAN filtering tells that it is off, but has no VLAN that ports get by default. */
+function readFiltering({ vlan_filtering, vlan_default_pvid }: BridgeData = {}): SeenLink['vlanFiltering'] {
+  if (vlan_filtering === 1) return 'on'
+  return vlan_default_pvid === undefined ? 'unknown to the kernel' : 'off'
 }
 
 function readAddress(info: NonNullable<IpObject['addr_info']>[number]): SeenAddress[] {

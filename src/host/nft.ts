@@ -93,7 +93,7 @@ export async function removeElements(process: NftProcess, scripts: readonly (rea
   }
 }
 
-function nftFault(failure: NftFailure): Fault {
+export function nftFault(failure: NftFailure): Fault {
   const remedy =
     failure.code === 'EOPNOTSUPP'
       ? 'the kernel lacks nf_tables NAT (CONFIG_NF_TABLES, CONFIG_NFT_NAT, CONFIG_NFT_MASQ): load or enable it'
@@ -104,12 +104,13 @@ function nftFault(failure: NftFailure): Fault {
 /** @returns the masquerading that is there; nothing when there is no table. */
 export async function readMasquerade(inet: boolean): Promise<SeenMasquerade> {
   const families = inet ? ['inet'] : ['ip', 'ip6']
-  const documents = await Promise.all(families.map((family) => readTable(family)))
+  const documents = await Promise.all(families.map((family) => readTable(family, TABLE)))
   return parseMasquerade(documents.flat())
 }
 
-async function readTable(family: string): Promise<readonly NftObject[]> {
-  const exit = await startListing(['-j', 'list', 'table', family, TABLE])
+/** All there is in a table; nothing when there is no such table. */
+export async function readTable(family: string, table: string): Promise<readonly NftObject[]> {
+  const exit = await startListing(['-j', 'list', 'table', family, table])
   const failure = readFailure(exit)
   if (failure?.code === 'ENOENT') return []
   if (failure) throw nftFault(failure)
@@ -130,7 +131,14 @@ export interface NftObject {
     readonly name: string
     readonly elem?: readonly (string | { readonly elem: { readonly val: string; readonly comment?: string } })[]
   }
-  readonly rule?: { readonly family: string; readonly expr: readonly NftExpression[] }
+  readonly chain?: { readonly name: string }
+  readonly rule?: {
+    readonly family: string
+    readonly chain: string
+    readonly handle: number
+    readonly comment?: string
+    readonly expr: readonly NftExpression[]
+  }
 }
 
 interface NftExpression {

@@ -12,6 +12,10 @@ export function observed(parts: Partial<Observed>): Observed {
     sysctls: new Map(),
     reservations: new Map(),
     masquerade: NO_MASQUERADE,
+    filter: NO_MASQUERADE,
+    vlans: new Map(),
+    masqueraded: new Set(),
+    nat: new Map(),
     ...parts,
   }
 }

@@ -31,13 +31,17 @@ export function openSandbox(path: string): Sandbox | undefined {
     if (isFileError(error, 'ENOENT', 'ENOTDIR', 'ENXIO', 'ELOOP')) return undefined
     throw new Fault(CODE.io, `can't open the network namespace ${path}`, String(error), { cause: error })
   }
+  let isOpen = true
   return {
     path,
     handle: `/proc/${engine.processId()}/fd/${descriptor}`,
     device: seen.device,
     inode: seen.inode,
     isOwn: seen.device === own.device && seen.inode === own.inode,
-    close: () => engine.closeFile(descriptor),
+    close() {
+      if (isOpen) engine.closeFile(descriptor)
+      isOpen = false
+    },
   }
 }
 

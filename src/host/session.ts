@@ -2,9 +2,9 @@
  * One `ip -batch -` process that is talked with: lines go in, JSON comes out, and what comes out decides which lines
  * go in next. So a verb reads and acts on one namespace with a single process.
  *
- * `-force` makes `ip` go on after a failing line, so that the end of the lines is always reached: it is known by the
- * answer to a question about `lo`, which every namespace has. Whether a line failed is known for sure when the
- * process has ended; until then the caller looks at what it finds.
+ * `-force` makes `ip` go on after a failing line, so that every `show` gets its turn: it prints one document, or
+ * fails. Lines that show nothing are not waited for. Whether they failed is known when the process has ended; until
+ * then the caller looks at what it finds.
  *
  * Links are asked for by `addr show`, never by `link show`: iproute2 remembers the latter, and leaves the addresses
  * out of every later `addr show` of the same batch (the static `do_link` of ip/ipaddress.c).
@@ -16,7 +16,8 @@ import { findTool, TOOL_ENV } from './tools.ts'
 
 /** Milliseconds that one `ip` process may live. Runtimes give a plugin a minute or more. */
 const LIFETIME = 30_000
-const MARK = 'addr show dev lo'
+/** Milliseconds between looks at stderr, while an answer is due: a `show` that fails says nothing on stdout. */
+const GLANCE = 2
 
 /** What a failed line said: `RTNETLINK answers: File exists`. */
 export interface LineError {
@@ -26,7 +27,10 @@ export interface LineError {
 }
 
 export interface Session {
-  /** Runs lines; resolves to the JSON documents that they printed, in order. An empty list when the process died. */
+  /**
+   * Hands lines over; resolves to the documents that those with `show` printed, in order. A line that failed, or a
+   * process that died, leaves its document out.
+   */
   run(lines: readonly string[]): Promise<readonly unknown[]>
   /** Ends the process; resolves to what failed, in order. */
   close(): Promise<readonly LineError[]>
@@ -59,16 +63,21 @@ export function openSession(netns?: string): Session {
 
   async function run(lines: readonly string[]): Promise<readonly unknown[]> {
     text = ''
-    sent.push(...lines, MARK)
-    child.write(`${[...lines, MARK].join('\n')}\n`)
+    const first = sent.length + 1
+    sent.push(...lines)
+    const shows = lines.flatMap((line, i) => (SHOW.test(line) ? [first + i] : []))
+    child.write(`${lines.join('\n')}\n`)
+    if (shows.length === 0) return []
     for (;;) {
-      const documents = readUntilMark(text)
-      if (documents) return documents
-      if (ended) return []
-      await new Promise<void>((resolve) => {
+      const documents = text.split('\n').slice(0, -1)
+      const failed = documents.length < shows.length ? failedLines(child.stderrSoFar()) : NONE
+      if (ended || documents.length + shows.filter((number) => failed.has(number)).length >= shows.length) {
+        return documents.map(parseJson)
+      }
+      const heard = new Promise<void>((resolve) => {
         notify = resolve
       })
-      notify = undefined
+      await Promise.race([heard, engine.sleep(GLANCE)])
     }
   }
 
@@ -80,21 +89,12 @@ export function openSession(netns?: string): Session {
   return { run, close }
 }
 
-/** The documents before the answer about `lo`, or undefined when that has not come yet. */
-function readUntilMark(text: string): readonly unknown[] | undefined {
-  if (!text.endsWith('\n') || !text.includes('"ifname":"lo"')) return undefined
-  const documents: unknown[] = []
-  for (const line of text.split('\n')) {
-    if (!line.startsWith('[')) continue
-    const document = parseJson(line)
-    if (isMark(document)) return documents
-    documents.push(document)
-  }
-  return undefined
-}
+const SHOW = /^(addr|route) show/
+const NONE: ReadonlySet<number> = new Set()
 
-function isMark(document: unknown): boolean {
-  return Array.isArray(document) && (document as { ifname?: unknown }[]).some((item) => item.ifname === 'lo')
+/** The numbers of the lines that failed by now. */
+function failedLines(stderr: string): ReadonlySet<number> {
+  return new Set(Array.from(stderr.matchAll(/^Command failed -:(\d+)$/gm), ([, number]) => Number(number)))
 }
 
 function parseJson(line: string): unknown {

@@ -126,6 +126,9 @@ function parseOwner(text: string): Owner | undefined {
   return { containerID, ifname: ifname.trim() }
 }
 
+/** What a file's name must be like to be an address; whether it is one does not matter here. */
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}:[0-9a-f:.]*)$/
+
 /** All addresses in the store with their owners. Reads every file: the slow, sure way. */
 export function readLeases(folder: string): readonly Lease[] {
   return listAddresses(folder).map((address) => ({ address, owner: readOwner(folder, address) }))
@@ -133,7 +136,7 @@ export function readLeases(folder: string): readonly Lease[] {
 
 /** The names in the store that are addresses; locks, hints and alien files are not. */
 export function listAddresses(folder: string): readonly string[] {
-  return listIfThere(folder).filter((name) => (name.includes('.') || name.includes(':')) && parseIp(name) !== undefined)
+  return listIfThere(folder).filter((name) => ADDRESS.test(name))
 }
 
 /** True when the owner is this one; a file of the oldest format names the container alone. */

@@ -5,7 +5,7 @@
 import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 
-export type Tool = 'ip' | 'nsenter' | 'nft' | 'iptables' | 'tee'
+export type Tool = 'ip' | 'nsenter' | 'nft' | 'tee' | `ip${'' | '6'}tables-${'save' | 'restore'}`
 
 /** Where tools are looked for, in this order. The last one is NixOS'. */
 export const TOOL_FOLDERS = [
@@ -22,7 +22,10 @@ const PACKAGE: Readonly<Record<Tool, string>> = {
   ip: 'iproute2',
   nsenter: 'util-linux',
   nft: 'nftables',
-  iptables: 'iptables',
+  'iptables-save': 'iptables',
+  'iptables-restore': 'iptables',
+  'ip6tables-save': 'iptables',
+  'ip6tables-restore': 'iptables',
   tee: 'coreutils',
 }
 

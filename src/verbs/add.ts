@@ -8,7 +8,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp } from '../core/ip.ts'
 import { nameOf as resourceName } from '../core/kinds.ts'
 import { line } from '../core/line.ts'
-import { type Plan, planAdd } from '../core/plan.ts'
+import { elementsOf, type Plan, planAdd } from '../core/plan.ts'
 import type { Resource, SeenLink } from '../core/resource.ts'
 import { defaultRoutes, type RouteText, resolveRoutes } from '../core/routes.ts'
 import { apply, type Hands } from '../host/apply.ts'
@@ -17,9 +17,9 @@ import { readLinks } from '../host/ip-json.ts'
 import { bridgeMac, hasInetNat, hasLink } from '../host/machine.ts'
 import { startNft } from '../host/nft.ts'
 import { observed, readSysctls } from '../host/observe.ts'
-import { openSandbox, type Sandbox } from '../host/sandbox.ts'
-import { openSession } from '../host/session.ts'
+import type { Sandbox } from '../host/sandbox.ts'
 import { findTool } from '../host/tools.ts'
+import type { Ahead } from './ahead.ts'
 import { type Call, callOf } from './call.ts'
 import { type Claim, claim, parseWish } from './claim.ts'
 import { readDns } from './dns.ts'
@@ -28,7 +28,7 @@ import { undo } from './undo.ts'
 import { loopbackFault, refuseUnsupported } from './unsupported.ts'
 
 /** @returns the result document */
-export async function add(request: Request): Promise<string> {
+export async function add(request: Request, ahead: Ahead | undefined): Promise<string> {
   const call = callOf(request)
   const { netconf } = call
   refuseUnsupported(netconf)
@@ -40,14 +40,14 @@ export async function add(request: Request): Promise<string> {
   resolveRoutes(written, [], request.ifname) // a wrong one is told now, not when half of the work is done
   const dns = readDns(netconf)
   for (const tool of ['ip', 'nsenter', ...(netconf.ipMasq ? (['nft'] as const) : [])] as const) findTool(tool)
-  const sandbox = enter(request)
+  const { netns: sandbox, host, sandbox: inside } = enter(request, ahead)
   try {
-    const hands = start(call, sandbox)
+    const hands = { host, sandbox: inside, nft: netconf.ipMasq && netconf.ipam ? startNft() : undefined }
     const claimed = await orDrop(hands, () => claim(call, wish, sandbox, netconf.bridge))
     const mac = askedMac ?? sandboxMacOf(claimed.assigned[0]?.cidr.ip, call.key)
     const routes = netconf.isDefaultGateway ? [...written, ...defaultRoutes(written, claimed.assigned)] : written
-    const links = await make(call, claimed, sandbox, hands, mac, routes)
-    writeEntry(call.indexFolder, { ...claimed.entry, done: true })
+    const { links, elements } = await make(call, claimed, sandbox, hands, mac, routes)
+    writeEntry(call.indexFolder, { ...claimed.entry, elements, done: true })
     return renderResult(toResult(call, claimed, links, mac, routes, dns), netconf.cniVersion)
   } finally {
     sandbox.close()
@@ -55,27 +55,16 @@ export async function add(request: Request): Promise<string> {
 }
 
 /** @throws Fault 4 when CNI_NETNS is no namespace, or the host's own */
-function enter({ netns, allowOwnNetns }: Request): Sandbox {
-  const sandbox = openSandbox(netns)
-  if (!sandbox) {
+function enter({ netns, allowOwnNetns }: Request, ahead: Ahead | undefined): Ahead {
+  if (!ahead) {
     const remedy =
       'expected the path of a network namespace; a runtime in another mount namespace may see one where the plugin ' +
       'does not'
     throw new Fault(CODE.invalidEnvironment, `CNI_NETNS ${netns} is not a network namespace`, remedy)
   }
-  if (!sandbox.isOwn || allowOwnNetns) return sandbox
-  sandbox.close()
+  if (!ahead.netns.isOwn || allowOwnNetns) return ahead
   const remedy = 'expected the namespace of a container; CNI_NETNS_OVERRIDE=1 allows the own one'
   throw new Fault(CODE.invalidEnvironment, `CNI_NETNS ${netns} is the plugin's own network namespace`, remedy)
-}
-
-/** Their start-up passes beside the plugin's own work. */
-function start({ netconf }: Call, sandbox: Sandbox): Hands {
-  return {
-    host: openSession(),
-    sandbox: openSession(sandbox.handle),
-    nft: netconf.ipMasq && netconf.ipam ? startNft() : undefined,
-  }
 }
 
 async function orDrop<T>(hands: Hands, work: () => Promise<T>): Promise<T> {
@@ -91,6 +80,11 @@ async function drop({ host, sandbox, nft }: Hands): Promise<void> {
   await Promise.all([host.close(), sandbox.close(), nft?.drop()])
 }
 
+interface Made {
+  readonly links: ReadonlyMap<string, SeenLink>
+  readonly elements: readonly string[]
+}
+
 async function make(
   call: Call,
   claimed: Claim,
@@ -98,7 +92,7 @@ async function make(
   hands: Hands,
   mac: string,
   routes: readonly RouteText[],
-): Promise<ReadonlyMap<string, SeenLink>> {
+): Promise<Made> {
   const { netconf, attachment, hostVeth } = call
   const plan = await orDrop(hands, async () => {
     const ends = {
@@ -126,7 +120,8 @@ async function make(
     dad: netconf.enabledad,
   }
   try {
-    return await apply(plan.steps, hands, { bridge: netconf.bridge, hostVeth }, pod)
+    const links = await apply(plan.steps, hands, { bridge: netconf.bridge, hostVeth }, pod)
+    return { links, elements: elementsOf(plan.steps) }
   } catch (error) {
     await undo(call, claimed, plan.steps)
     throw error

@@ -78,7 +78,6 @@ export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: st
         gateway: range.gateway,
       }))
       const entry = { ...intent, addresses: assigned.map(({ cidr }) => formatCidr(cidr)) }
-      if (assigned.length > 0) writeEntry(call.indexFolder, entry)
       return { entry, assigned, isTakenOver: former !== undefined }
     } catch (error) {
       if (!former) removeEntry(call.indexFolder, call.key)
@@ -124,6 +123,7 @@ function newEntry(call: Call, sandbox: Sandbox, bridge: string, former: IndexEnt
     done: false,
     pid: engine.processId(),
     addresses: former?.addresses ?? [],
+    elements: [],
     netns: sandbox.path,
     device: sandbox.device,
     inode: sandbox.inode,

@@ -1,14 +1,25 @@
 /** Which verb does what, in which role. */
 import type { Request } from '../cni/request.ts'
 import { versionDocument } from '../cni/version.ts'
+import { loadIpv6, mentionsIpv6 } from '../core/ip.ts'
+import type { Ahead } from './ahead.ts'
 
-/** @returns what goes to stdout: a JSON document, or '' */
-export async function run(request: Request, calledAs: string): Promise<string> {
+/** Called by this name it plays the IPAM plugin. */
+export function isIpam(calledAs: string): boolean {
+  return calledAs === 'host-local'
+}
+
+/**
+ * @param ahead what was started for an ADD; it is ended here
+ * @returns what goes to stdout: a JSON document, or ''
+ */
+export async function run(request: Request, calledAs: string, ahead: Ahead | undefined): Promise<string> {
   if (request.verb === 'VERSION') return versionDocument(request.netconf.cniVersion)
-  if (calledAs === 'host-local') return (await import('./ipam.ts')).ipam(request)
+  if (mentionsIpv6(request.stdin) || request.args.ips.some(mentionsIpv6)) await loadIpv6()
+  if (isIpam(calledAs)) return (await import('./ipam.ts')).ipam(request)
   switch (request.verb) {
     case 'ADD':
-      return (await import('./add.ts')).add(request)
+      return (await import('./add.ts')).add(request, ahead)
     case 'DEL':
       return nothing((await import('./del.ts')).del(request))
     case 'CHECK':

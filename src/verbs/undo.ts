@@ -2,9 +2,8 @@
 import * as engine from '#engine'
 import { Fault } from '../core/fault.ts'
 import { formatIp } from '../core/ip.ts'
-import { elementOf } from '../core/kinds/masquerade.ts'
 import { line } from '../core/line.ts'
-import type { Step } from '../core/plan.ts'
+import { elementsOf, type Step } from '../core/plan.ts'
 import { listIfThere } from '../host/files.ts'
 import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
@@ -16,7 +15,7 @@ import type { Claim } from './claim.ts'
 
 /** The steps in reverse, the failing one included: what belongs to the attachment, then a bridge that nobody uses. */
 export async function undo(call: Call, { assigned, entry }: Claim, steps: readonly Step[]): Promise<void> {
-  const elements = steps.flatMap(({ resource }) => (resource.kind === 'masquerade' ? [elementOf(resource)] : []))
+  const elements = elementsOf(steps)
   const hasMadeVeth = steps.some(({ resource }) => resource.kind === 'veth')
   const victim = {
     attachment: entry,

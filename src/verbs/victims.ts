@@ -1,10 +1,8 @@
 /** Finds out what belongs to an attachment: by the index, else by store, labels and rules. */
 import { type Attachment, commentKey, commentOf, hostVethOf, keyOf, parseLabel } from '../core/attachment.ts'
-import { parseCidr, networkOf as subnetOf } from '../core/ip.ts'
-import { elementOf, setPrefix } from '../core/kinds/masquerade.ts'
+import { setPrefix } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
 import { type IndexEntry, readEntry } from '../host/index-files.ts'
-import { hasInetNat } from '../host/machine.ts'
 import { isOwner, type Lease, readLeases } from '../host/store.ts'
 import type { Victim } from '../host/sweep.ts'
 import type { Network } from './call.ts'
@@ -21,8 +19,8 @@ export interface Traced {
 export function trace(network: Network, attachment: Attachment): Traced {
   const found = readEntry(network.indexFolder, keyOf(attachment))
   const entry = found === 'damaged' ? undefined : found
-  // The ADD of an entry without addresses may have been killed between its reservation and its note of it.
-  if (entry && (entry.done || entry.addresses.length > 0)) {
+  // An ADD that was killed did not come to note what it had made.
+  if (entry?.done) {
     return { attachment, entry, addresses: entry.addresses.map(withoutPrefix), isUncertain: false }
   }
   const addresses = leasesOf(network, attachment).map(({ address }) => address)
@@ -35,16 +33,6 @@ function leasesOf({ storeFolder }: Network, { containerID, ifname }: Attachment)
 
 export function withoutPrefix(cidr: string): string {
   return cidr.split('/')[0] ?? ''
-}
-
-/** The elements that the entry's addresses have in nft, as they were made. */
-export function elementsOf(entry: IndexEntry | undefined): readonly string[] {
-  if (entry?.masquerade !== 'nftables') return []
-  const inet = hasInetNat()
-  return entry.addresses.flatMap((text) => {
-    const cidr = parseCidr(text)
-    return cidr ? [elementOf({ attachment: entry, address: cidr.ip, subnet: subnetOf(cidr), inet })] : []
-  })
 }
 
 /** The elements that bear this attachment's name, whatever the index knows. */

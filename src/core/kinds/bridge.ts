@@ -13,6 +13,9 @@ export const bridge: Kind<Of<'bridge'>> = {
     const have = seen.host.get(want.name)
     if (!have) return ABSENT
     if (have.type !== 'bridge') return different('a bridge', `a ${have.type || 'device'}`)
+    if (want.vlanFiltering && have.vlanFiltering !== 'on') {
+      return different('VLAN filtering on', have.vlanFiltering ?? 'off')
+    }
     if (!have.up) return different('up', 'down')
     return want.promisc && !have.promisc ? different('promisc on', 'promisc off') : PRESENT
   },
@@ -23,14 +26,20 @@ export const bridge: Kind<Of<'bridge'>> = {
       line:
         line`link add name ${want.name} address ${want.mac}` +
         (want.mtu > 0 ? line` mtu ${want.mtu}` : '') +
-        ' type bridge',
+        ' type bridge' +
+        (want.vlanFiltering ? ' vlan_filtering 1' : ''),
     },
     // The bridge's routes are Pontoon's to give, not those of whoever sends router advertisements from a pod.
     { tool: 'sysctl', key: `net/ipv6/conf/${want.name}/accept_ra`, value: '0', optional: true },
     ...raise(want),
   ],
   remove: (want) => [{ tool: 'ip', on: 'host', line: line`link del dev ${want.name}` }],
-  repair: (want, seen) => (seen.host.get(want.name)?.type === 'bridge' ? raise(want) : []),
+  repair(want, seen) {
+    const have = seen.host.get(want.name)
+    // To switch filtering on would cut off whatever else is on the bridge: that is not for an ADD to decide.
+    const isRaisable = have?.type === 'bridge' && (!want.vlanFiltering || have.vlanFiltering === 'on')
+    return isRaisable ? raise(want) : []
+  },
 }
 
 function raise(want: Of<'bridge'>) {

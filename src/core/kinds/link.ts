@@ -1,7 +1,7 @@
 import { line } from '../line.ts'
 import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
 
-/** The sandbox end of the pair, up. */
+/** The sandbox end of the pair: up, or left as it was made, for the pod itself to set up. */
 export const link: Kind<Of<'link'>> = {
   scope: 'attachment',
   whenPresent: 'refuse',
@@ -11,8 +11,10 @@ export const link: Kind<Of<'link'>> = {
     if (!have) return ABSENT
     if (want.mac && have.mac !== want.mac) return different(want.mac, have.mac)
     if (want.mtu > 0 && have.mtu !== want.mtu) return different(`mtu ${want.mtu}`, `mtu ${have.mtu}`)
+    if (want.staysDown) return have.up ? different('down', 'up') : PRESENT
     return have.up ? PRESENT : different('up', 'down')
   },
-  create: (want) => [{ tool: 'ip', on: 'sandbox', line: line`link set dev ${want.ifname} up` }],
+  create: (want) =>
+    want.staysDown ? [] : [{ tool: 'ip', on: 'sandbox', line: line`link set dev ${want.ifname} up` }],
   remove: () => [], // it goes with the veth
 }

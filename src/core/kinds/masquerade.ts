@@ -16,7 +16,7 @@ export const masquerade: Kind<Of<'masquerade'>> = {
   name: (want) => `masquerade ${formatIp(want.address)}`,
   inspect(want, seen) {
     const comment = seen.masquerade.elements.get(elementOf(want))
-    if (comment === undefined) return ABSENT
+    if (comment === undefined) return seen.masqueraded.has(formatIp(want.address)) ? PRESENT : ABSENT
     if (!seen.masquerade.served.has(setOf(want))) return different('a rule that masquerades', 'none')
     const mine = commentOf(want.attachment)
     return commentKey(comment) === commentKey(mine) ? PRESENT : different(mine, comment)
@@ -38,8 +38,8 @@ export function elementOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' |
 
 /** Deleting what is not there is an error to nft, adding what is there is none: so both, in one transaction. */
 export function deletionOf(element: string): readonly string[] {
-  const space = element.lastIndexOf(' ')
-  const target = `element ${element.slice(0, space)} { ${element.slice(space + 1)} }`
+  const [family, table, set, ...key] = element.split(' ')
+  const target = `element ${family} ${table} ${set} { ${key.join(' ')} }`
   return [`add ${target}`, `delete ${target}`]
 }
 

@@ -22,10 +22,9 @@ export const port: Kind<Of<'port'>> = {
   create(want) {
     const flags = (want.hairpin ? ' hairpin on' : '') + (want.isolated ? ' isolated on' : '')
     return [
-      line`link set dev ${want.host} master ${want.bridge}`,
+      line`link set dev ${want.host} master ${want.bridge} up`,
       // A device takes a port's settings only once it is one: not in the same request.
       ...(flags ? [line`link set dev ${want.host} type bridge_slave` + flags] : []),
-      line`link set dev ${want.host} up`,
     ].map((text) => ({ tool: 'ip', on: 'host', line: text }) as const)
   },
   remove: () => [], // it goes with the veth
