@@ -28,6 +28,11 @@ export function spoofChains({ containerID, ifname }: Attachment): readonly [stri
   return [`cni-br-iface-${containerID}-${ifname}`, `cni-br-iface-${containerID}-${ifname}-mac`]
 }
 
+/** The comment on each rule of that filter. */
+export function spoofComment({ containerID, ifname }: Attachment): string {
+  return `macspoofchk-${containerID}-${ifname}`
+}
+
 function sha512Digits(text: string, count: number): string {
   const bytes = sha512(Uint8Array.from(text, (character) => character.charCodeAt(0)))
   return Array.from(bytes.subarray(0, count / 2), (byte) => byte.toString(16).padStart(2, '0')).join('')

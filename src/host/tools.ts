@@ -5,7 +5,7 @@
 import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 
-export type Tool = 'ip' | 'nsenter' | 'nft' | 'tee' | `ip${'' | '6'}tables-${'save' | 'restore'}`
+export type Tool = 'ip' | 'bridge' | 'nsenter' | 'nft' | 'tee' | 'iptables-save' | 'iptables-restore' | 'ip6tables-save' | 'ip6tables-restore'
 
 /** Where tools are looked for, in this order. The last one is NixOS'. */
 export const TOOL_FOLDERS = [
@@ -20,6 +20,7 @@ export const TOOL_FOLDERS = [
 
 const PACKAGE: Readonly<Record<Tool, string>> = {
   ip: 'iproute2',
+  bridge: 'iproute2',
   nsenter: 'util-linux',
   nft: 'nftables',
   'iptables-save': 'iptables',

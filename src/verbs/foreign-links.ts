@@ -1,0 +1,88 @@
+/**
+ * The host ends that the reference made for an attachment. Their names are drawn: so each has to be proved to be the
+ * attachment's, and a port of the network's bridge.
+ *
+ * Proofs: the former result names it; the filter of the attachment's hardware address names it; or it is the other
+ * end of the interface in the container, when the store or the former result knows the attachment. A namespace whose
+ * interface has addresses, but none of the attachment's, is a stranger's.
+ */
+import { linkNameProblem } from '../cni/names.ts'
+import type { Result } from '../cni/result.ts'
+import { isPlainWord, line } from '../core/line.ts'
+import { arePaired, holdsOneOf, isUnlabelledVeth } from '../core/pairing.ts'
+import type { SeenLink } from '../core/resource.ts'
+import { readLinks } from '../host/ip-json.ts'
+import { hasLink } from '../host/machine.ts'
+import { listNamespaces } from '../host/namespaces.ts'
+import { openSandbox } from '../host/sandbox.ts'
+import { openSession } from '../host/session.ts'
+
+export interface Suspect {
+  readonly ifname: string
+  /** CNI_NETNS; '' when the caller has none. */
+  readonly netns: string
+  readonly bridge: string
+  /** What the store and the former result have of it. */
+  readonly addresses: readonly string[]
+  readonly former: Result
+  /** Links that rules name as its own. */
+  readonly guarded: readonly string[]
+}
+
+export async function findLinks(suspect: Suspect): Promise<readonly string[]> {
+  const { former, guarded, addresses } = suspect
+  const named = former.interfaces.filter(({ sandbox }) => !sandbox).map(({ name }) => name).filter(isLinkName)
+  if (addresses.length === 0 && named.length === 0 && guarded.length === 0) return []
+  const ports = await readPorts([suspect.bridge, ...named])
+  const known = ports.filter(({ name }) => named.includes(name) || guarded.includes(name))
+  if (ports.length === 0 || known.length > 0) return known.map(({ name }) => name)
+  const found = await findPeer(suspect, ports)
+  return found ? [found.name] : []
+}
+
+/** A result is only what the runtime kept: what can't be a link's name is none. */
+function isLinkName(name: string): boolean {
+  return linkNameProblem(name) === undefined && isPlainWord(name)
+}
+
+/** The veths on these bridges that are not Pontoon's. */
+async function readPorts(names: readonly string[]): Promise<readonly SeenLink[]> {
+  const bridges = [...new Set(names)].filter(hasLink)
+  if (bridges.length === 0) return []
+  const session = openSession()
+  const documents = await session.run(bridges.map((name) => line`addr show master ${name}`))
+  await session.close() // a host end is the master of nothing
+  return [...readLinks(documents).values()].filter(isUnlabelledVeth)
+}
+
+/** By the namespace that the caller names; when it names none, by all that there are. */
+async function findPeer(suspect: Suspect, ports: readonly SeenLink[]): Promise<SeenLink | undefined> {
+  const sandbox = openSandbox(suspect.netns)
+  if (sandbox) {
+    try {
+      return sandbox.isOwn ? undefined : await findIn(sandbox.handle, suspect, ports, true)
+    } finally {
+      sandbox.close()
+    }
+  }
+  if (suspect.addresses.length === 0) return undefined
+  for (const path of listNamespaces()) {
+    const found = await findIn(path, suspect, ports, false)
+    if (found) return found
+  }
+  return undefined
+}
+
+async function findIn(
+  netns: string,
+  { ifname, addresses }: Suspect,
+  ports: readonly SeenLink[],
+  mayBeBare: boolean,
+): Promise<SeenLink | undefined> {
+  const session = openSession(netns)
+  const inside = readLinks(await session.run([line`addr show dev ${ifname}`])).get(ifname)
+  await session.close() // one that has no such interface, or can't be entered, is not the one
+  const holds = inside && holdsOneOf(inside, addresses)
+  if (!holds || (holds === 'bare' && !mayBeBare)) return undefined
+  return ports.find((port) => arePaired(port, inside))
+}
