@@ -5,7 +5,17 @@
 import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 
-export type Tool = 'ip' | 'bridge' | 'nsenter' | 'nft' | 'tee' | 'iptables-save' | 'iptables-restore' | 'ip6tables-save' | 'ip6tables-restore'
+export type Tool =
+  | 'ip'
+  | 'bridge'
+  | 'nsenter'
+  | 'nft'
+  | 'tee'
+  | 'setpriv'
+  | 'iptables-save'
+  | 'iptables-restore'
+  | 'ip6tables-save'
+  | 'ip6tables-restore'
 
 /** Where tools are looked for, in this order. The last one is NixOS'. */
 export const TOOL_FOLDERS = [
@@ -22,6 +32,7 @@ const PACKAGE: Readonly<Record<Tool, string>> = {
   ip: 'iproute2',
   bridge: 'iproute2',
   nsenter: 'util-linux',
+  setpriv: 'util-linux',
   nft: 'nftables',
   'iptables-save': 'iptables',
   'iptables-restore': 'iptables',

@@ -1,6 +1,6 @@
 /** What all verbs derive from a request: the attachment, its names, and where its state is. */
 import * as engine from '#engine'
-import type { NetConf } from '../cni/netconf.ts'
+import { isOwnIpam, type NetConf } from '../cni/netconf.ts'
 import type { Request } from '../cni/request.ts'
 import { type Attachment, hostVethOf, keyOf } from '../core/attachment.ts'
 import { isDead } from '../core/liveness.ts'
@@ -52,6 +52,16 @@ export function callOf(request: Request): Call {
     owner: { containerID, ifname },
     hostVeth: hostVethOf(key),
   }
+}
+
+/** Are the network's addresses Pontoon's own to give? Not on layer 2 alone, nor where another IPAM plugin does it. */
+export function hasOwnIpam({ ipam }: NetConf): boolean {
+  return ipam !== undefined && isOwnIpam(ipam.type)
+}
+
+/** Does another IPAM plugin keep the network's addresses? */
+export function isDelegated(netconf: NetConf): boolean {
+  return netconf.ipam !== undefined && !hasOwnIpam(netconf)
 }
 
 /** `namespace/name` as a label can hold it; undefined for what is no Kubernetes name. */

@@ -10,7 +10,7 @@ import { line } from '../core/line.ts'
 import type { Observed, Resource } from '../core/resource.ts'
 import { type Assigned, defaultRoutes, type RouteText } from '../core/routes.ts'
 import { verify } from '../core/verify.ts'
-import { readEntry } from '../host/index-files.ts'
+import { type IndexEntry, readEntry } from '../host/index-files.ts'
 import { readLinks, readRoutes } from '../host/ip-json.ts'
 import { hasInetNat } from '../host/machine.ts'
 import { readMasquerade } from '../host/nft.ts'
@@ -18,7 +18,8 @@ import { NO_MASQUERADE, observed, readSysctls } from '../host/observe.ts'
 import { openSandbox, type Sandbox } from '../host/sandbox.ts'
 import { openSession } from '../host/session.ts'
 import { readOwner } from '../host/store.ts'
-import { type Call, callOf } from './call.ts'
+import { lookUpTool } from '../host/tools.ts'
+import { type Call, callOf, hasOwnIpam, isDelegated } from './call.ts'
 import { refuseUnsupported } from './unsupported.ts'
 
 export async function check(request: Request): Promise<void> {
@@ -35,8 +36,12 @@ export async function check(request: Request): Promise<void> {
     throw new Fault(CODE.unknownContainer, `container ${request.containerID} has no namespace`, remedy)
   }
   try {
-    const desired = describeFormer(call, former, sandbox)
-    const differences = verify(desired, await look(call, desired, sandbox))
+    const found = readEntry(call.indexFolder, call.key)
+    const entry = found === 'damaged' ? undefined : found
+    const byIptables = entry?.masquerade === 'iptables'
+    const natChain = byIptables ? (await import('../core/reference.ts')).chainOf(call.attachment) : undefined
+    const desired = describeFormer(call, former, sandbox, entry, natChain)
+    const differences = verify(desired, await look(call, desired, sandbox, entry))
     if (differences.length === 0) return
     const what = `interface ${request.ifname} of container ${request.containerID}`
     const count = differences.length === 1 ? '' : ` (and ${differences.length - 1} more)`
@@ -46,7 +51,13 @@ export async function check(request: Request): Promise<void> {
   }
 }
 
-function describeFormer(call: Call, former: Result, sandbox: Sandbox): readonly Resource[] {
+function describeFormer(
+  call: Call,
+  former: Result,
+  sandbox: Sandbox,
+  entry: IndexEntry | undefined,
+  natChain: string | undefined,
+): readonly Resource[] {
   const { netconf, attachment } = call
   const inside = former.interfaces.findIndex(({ name, sandbox }) => name === attachment.ifname && Boolean(sandbox))
   const assigned = former.ips
@@ -57,13 +68,14 @@ function describeFormer(call: Call, former: Result, sandbox: Sandbox): readonly 
     })
   const own = former.interfaces[inside]
   const ends = {
-    host: hostVethOf(call, former),
+    host: entry?.hostVeth ?? hostVethOf(call, former),
     hostMac: '',
     mac: own?.mac ?? '',
     label: labelOf(attachment),
     netns: sandbox.handle,
     bridgeMac: '',
     inetNat: hasInetNat(),
+    natChain,
   }
   const options = { ...netconf, mtu: own?.mtu ?? (netconf.mtu || DEFAULT_MTU) }
   return describe({
@@ -72,35 +84,41 @@ function describeFormer(call: Call, former: Result, sandbox: Sandbox): readonly 
     ends,
     assigned,
     routes: formerRoutes(call, former, assigned),
-    ownStore: netconf.ipam !== undefined,
+    ownStore: hasOwnIpam(netconf),
   })
 }
 
 /** A veth's when nobody says otherwise: Ethernet's (ETH_DATA_LEN). */
 const DEFAULT_MTU = 1500
 
-/** The host end: by its derived name, or, when another plugin made it, by the name that the result has. */
+/** The host end that the index does not tell: by its derived name, or, when another plugin made it, by the result. */
 function hostVethOf(call: Call, { interfaces }: Result): string {
-  const entry = readEntry(call.indexFolder, call.key)
-  if (entry && entry !== 'damaged') return entry.hostVeth
   const outside = interfaces.filter(({ name, sandbox }) => !sandbox && name !== call.netconf.bridge)
   return outside.some(({ name }) => name === call.hostVeth) ? call.hostVeth : (outside[0]?.name ?? call.hostVeth)
 }
 
 /** The routes of the configuration, with all their attributes; those that a later plugin took out are not missed. */
 function formerRoutes({ netconf }: Call, former: Result, assigned: readonly Assigned[]): readonly RouteText[] {
-  const written = netconf.ipam?.routes ?? []
+  const written = isDelegated(netconf) ? former.routes : (netconf.ipam?.routes ?? [])
   const all = netconf.isDefaultGateway ? [...written, ...defaultRoutes(written, assigned)] : written
   return all.filter(({ dst }) => former.routes.some((route) => route.dst === dst))
 }
 
-async function look(call: Call, desired: readonly Resource[], sandbox: Sandbox): Promise<Observed> {
+async function look(
+  call: Call,
+  desired: readonly Resource[],
+  sandbox: Sandbox,
+  entry: IndexEntry | undefined,
+): Promise<Observed> {
   const { netconf, attachment, storeFolder } = call
   const port = desired.find((resource) => resource.kind === 'port')
-  const [links, [inside, routes], masquerade] = await Promise.all([
+  const [links, [inside, routes], masquerade, elsewhere] = await Promise.all([
     lookOutside([line`addr show dev ${netconf.bridge}`, ...(port ? [line`addr show dev ${port.host}`] : [])]),
     lookInside(sandbox.handle, attachment.ifname),
-    netconf.ipMasq && netconf.ipam ? readMasquerade(hasInetNat()) : NO_MASQUERADE,
+    desired.some(({ kind }) => kind === 'masquerade') && lookUpTool('nft') !== undefined
+      ? readMasquerade(hasInetNat())
+      : NO_MASQUERADE,
+    lookElsewhere(call, desired, entry),
   ])
   const reservations = new Map<string, string>()
   for (const resource of desired) {
@@ -113,9 +131,22 @@ async function look(call: Call, desired: readonly Resource[], sandbox: Sandbox):
     sandbox: readLinks(inside),
     routes: readRoutes(routes),
     masquerade,
+    ...elsewhere,
     reservations,
     sysctls: readSysctls(desired),
   })
+}
+
+/** Rules in another form than Pontoon's own: their names cost digests that the others need not wait for. */
+async function lookElsewhere(
+  call: Call,
+  desired: readonly Resource[],
+  entry: IndexEntry | undefined,
+): Promise<Partial<Observed>> {
+  if (entry && !desired.some(({ kind }) => kind === 'iptables')) return {}
+  const { lookAtNat, lookAtReference } = await import('./reference-check.ts')
+  const [nat, reference] = await Promise.all([lookAtNat(desired), entry ? {} : lookAtReference(call)])
+  return { nat, ...reference }
 }
 
 async function lookOutside(lines: readonly string[]): Promise<readonly unknown[]> {

@@ -60,7 +60,9 @@ function parseAsked(text: string, code: number, where: string): Ip {
  *   had
  */
 export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
-  const claimed = await lockStore(call.storeFolder, true, (store) => {
+  // Without own addresses there is no store to lock; the index does to keep two ADDs of one attachment apart.
+  const folder = wish.sets.length > 0 ? call.storeFolder : call.indexFolder
+  const claimed = await lockStore(folder, true, (store) => {
     const found = readFormer(call, sandbox)
     const former = found && { ...found, addresses: formerAddresses(found, call) }
     const intent = newEntry(call, sandbox, bridge, former)

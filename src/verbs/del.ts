@@ -6,12 +6,14 @@ import type { Request } from '../cni/request.ts'
 import { line } from '../core/line.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasInetNat, hasLink } from '../host/machine.ts'
-import { readMasquerade, startNft } from '../host/nft.ts'
+import { readRules, startNft } from '../host/nft.ts'
 import { openSession } from '../host/session.ts'
 import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf } from './call.ts'
 import { elementsNamed, isOwnLink, type Traced, trace, victimOf } from './victims.ts'
+
+type Removal = () => Promise<void>
 
 export async function del(request: Request): Promise<void> {
   const call = callOf(request)
@@ -20,13 +22,40 @@ export async function del(request: Request): Promise<void> {
   const nft = (traced.entry?.elements.length ?? 0) > 0 ? startNft() : undefined
   const links = host ? readLinks(await host.run([line`addr show dev ${call.hostVeth}`])) : new Map()
   const own = isOwnLink(links.get(call.hostVeth), call.attachment) ? [call.hostVeth] : []
-  const victim = victimOf(traced, own, await elements(traced, call))
-  throwFailures(await sweep([victim], call, { host, nft }), `DEL of container ${request.containerID}`)
+  const also: Removal[] = []
+  const known = await orLater(() => elements(traced, call), traced.entry?.elements ?? [], also)
+  const foreign = await orLater(() => beyondIndex(traced, call, also), [], also)
+  const victim = victimOf(traced, [...new Set([...own, ...foreign])], known)
+  throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
+}
+
+/** What can't be found out is a failure of its own, and keeps nothing else from being removed. */
+async function orLater<T>(look: () => Promise<T>, otherwise: T, also: Removal[]): Promise<T> {
+  try {
+    return await look()
+  } catch (error) {
+    also.push(() => Promise.reject(error))
+    return otherwise
+  }
+}
+
+/** What iptables has of it; and, where the index does not tell, what the reference made. The latter's host ends. */
+async function beyondIndex({ entry, ...traced }: Traced, call: Call, also: Removal[]): Promise<readonly string[]> {
+  if (entry?.done) {
+    if (entry.masquerade !== 'iptables') return []
+    also.push(...(await (await import('./nat.ts')).natRemovals(entry, entry.addresses)))
+    return []
+  }
+  const { findLinks, removalsOf } = await import('./foreign.ts')
+  also.push(...removalsOf(call))
+  return findLinks(call, traced.addresses)
 }
 
 /** Where the index does not tell, the rules themselves are asked; without nft there are none. */
 async function elements(traced: Traced, call: Call): Promise<readonly string[]> {
   const known = traced.entry?.elements ?? []
-  if (!traced.isUncertain || lookUpTool('nft') === undefined) return known
-  return [...new Set([...known, ...elementsNamed(await readMasquerade(hasInetNat()), call.attachment)])]
+  // An attachment without addresses is in no store that would tell of it.
+  const isUncertain = traced.isUncertain || (!traced.entry && call.netconf.macspoofchk)
+  if (!isUncertain || lookUpTool('nft') === undefined) return known
+  return [...new Set([...known, ...elementsNamed(await readRules(hasInetNat()), call.attachment)])]
 }

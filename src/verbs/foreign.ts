@@ -11,48 +11,45 @@ import { settleNat } from '../host/iptables.ts'
 import { type ReferenceRules, readReferenceRules, removalLines, removeReferenceRules } from '../host/reference-rules.ts'
 import { readLeases } from '../host/store.ts'
 import type { Call } from './call.ts'
-import { findLinks } from './foreign-links.ts'
-import { type Traced, withoutPrefix } from './victims.ts'
+import { findHostEnds } from './host-ends.ts'
+import { withoutPrefix } from './victims.ts'
 
-export interface Foreign {
-  /** Host ends that are provably the attachment's. */
-  readonly links: readonly string[]
-  /** Each removes rules of one kind, and fails by itself. */
-  readonly removals: readonly (() => Promise<void>)[]
-}
-
-export async function findForeign({ request, attachment, netconf, ...call }: Call, traced: Traced): Promise<Foreign> {
-  const former = parseResult(netconf.prevResult ?? {})
-  const guard = spoofComment(attachment)
-  const guarded = (await readReferenceRules()).spoofJumps.filter(({ comment }) => comment === guard)
-  const links = await findLinks({
-    ifname: attachment.ifname,
-    netns: request.netns,
-    bridge: netconf.bridge,
-    addresses: [...traced.addresses, ...former.ips.map(({ address }) => withoutPrefix(address))],
-    former,
-    guarded: guarded.map(({ of }) => of),
-  })
+/** Each removes rules of one kind, and fails by itself. */
+export function removalsOf(call: Call): readonly (() => Promise<void>)[] {
+  const { attachment } = call
   const chain = chainOf(attachment)
   const others = addressesOfOthers(call)
   const removeNat = (family: Family) =>
     settleNat(family, undefined, (seen) => removalOf(seen, chain, (address) => !others.has(address)))
   const hash = ruleHash(attachment)
+  const guard = spoofComment(attachment)
   const select = (seen: ReferenceRules) =>
     removalLines(seen, ({ comment }) => comment.startsWith(hash) || comment === guard, spoofChains(attachment))
-  return { links, removals: [() => removeNat(4), () => removeNat(6), () => removeReferenceRules(select)] }
+  return [() => removeNat(4), () => removeNat(6), () => removeReferenceRules(select)]
 }
 
 /** Those of the container's other interfaces: their jumps to the chain that all of them share have to stay. */
-function addressesOfOthers({
-  owner,
-  storeFolder,
-  indexFolder,
-}: Pick<Call, 'owner' | 'storeFolder' | 'indexFolder'>): ReadonlySet<string> {
+function addressesOfOthers({ owner, storeFolder, indexFolder }: Call): ReadonlySet<string> {
   const isOther = (one: { readonly containerID: string; readonly ifname: string } | undefined) =>
     one?.containerID === owner.containerID && one.ifname !== '' && one.ifname !== owner.ifname
   return new Set([
     ...readLeases(storeFolder).flatMap((lease) => (isOther(lease.owner) ? [lease.address] : [])),
     ...listEntries(indexFolder).flatMap((entry) => (isOther(entry) ? entry.addresses.map(withoutPrefix) : [])),
   ])
+}
+
+/** Host ends that are provably the attachment's. */
+export async function findLinks(call: Call, reserved: readonly string[]): Promise<readonly string[]> {
+  const { attachment, netconf, request } = call
+  const former = parseResult(netconf.prevResult ?? {})
+  const guard = spoofComment(attachment)
+  const { spoofJumps } = await readReferenceRules()
+  return findHostEnds({
+    ifname: attachment.ifname,
+    netns: request.netns,
+    bridge: netconf.bridge,
+    addresses: [...reserved, ...former.ips.map(({ address }) => withoutPrefix(address))],
+    former,
+    guarded: spoofJumps.filter(({ comment }) => comment === guard).map(({ of }) => of),
+  })
 }

@@ -8,7 +8,7 @@ import type { SeenLink } from '../core/resource.ts'
 import { type IndexEntry, listEntries } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasInetNat } from '../host/machine.ts'
-import { readMasquerade } from '../host/nft.ts'
+import { readRules } from '../host/nft.ts'
 import { NO_MASQUERADE } from '../host/observe.ts'
 import { openSession } from '../host/session.ts'
 import { readLeases } from '../host/store.ts'
@@ -27,7 +27,7 @@ export async function gc({ netconf }: Request): Promise<void> {
   const spares = sparing(netconf.validAttachments, entries)
   const [links, masquerade] = await Promise.all([
     readVeths(),
-    lookUpTool('nft') === undefined ? NO_MASQUERADE : readMasquerade(hasInetNat()),
+    lookUpTool('nft') === undefined ? NO_MASQUERADE : readRules(hasInetNat()),
   ])
   const victims = collect(network, entries, spares, links).map((traced) =>
     victimOf(

@@ -3,6 +3,7 @@ import type { Request } from '../cni/request.ts'
 import { versionDocument } from '../cni/version.ts'
 import { loadIpv6, mentionsIpv6 } from '../core/ip.ts'
 import type { Ahead } from './ahead.ts'
+import { isDelegated } from './call.ts'
 
 /** Called by this name it plays the IPAM plugin. */
 export function isIpam(calledAs: string): boolean {
@@ -17,21 +18,24 @@ export async function run(request: Request, calledAs: string, ahead: Ahead | und
   if (request.verb === 'VERSION') return versionDocument(request.netconf.cniVersion)
   if (mentionsIpv6(request.stdin) || request.args.ips.some(mentionsIpv6)) await loadIpv6()
   if (isIpam(calledAs)) return (await import('./ipam.ts')).ipam(request)
-  switch (request.verb) {
-    case 'ADD':
-      return (await import('./add.ts')).add(request, ahead)
-    case 'DEL':
-      return nothing((await import('./del.ts')).del(request))
-    case 'CHECK':
-      return nothing((await import('./check.ts')).check(request))
-    case 'GC':
-      return nothing((await import('./gc.ts')).gc(request))
-    case 'STATUS':
-      return nothing((await import('./status.ts')).status(request))
+  if (request.verb === 'ADD') return (await import('./add.ts')).add(request, ahead)
+  if (isDelegated(request.netconf)) {
+    await (await import('./delegated.ts')).runDelegated(request, () => runOwn(request))
+  } else {
+    await runOwn(request)
   }
+  return ''
 }
 
-async function nothing(done: Promise<void>): Promise<string> {
-  await done
-  return ''
+async function runOwn(request: Request): Promise<void> {
+  switch (request.verb) {
+    case 'DEL':
+      return (await import('./del.ts')).del(request)
+    case 'CHECK':
+      return (await import('./check.ts')).check(request)
+    case 'GC':
+      return (await import('./gc.ts')).gc(request)
+    case 'STATUS':
+      return (await import('./status.ts')).status(request)
+  }
 }

@@ -18,17 +18,20 @@ import { hasLink, readSysctl } from '../host/machine.ts'
 import { openSession } from '../host/session.ts'
 import { listAddresses } from '../host/store.ts'
 import { findTool, type Tool } from '../host/tools.ts'
-import { isEntryDead, type Network, networkOf } from './call.ts'
+import { hasOwnIpam, isEntryDead, type Network, networkOf } from './call.ts'
 import { parseWish } from './claim.ts'
 import { loopbackFault, refuseUnsupported } from './unsupported.ts'
+
+const NO_SETS: { readonly sets: readonly RangeSet[] } = { sets: [] }
 
 export async function status({ netconf }: Request): Promise<void> {
   refuseUnsupported(netconf)
   const network = networkOf(netconf)
-  const { sets } = parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, [])
+  const isOwn = hasOwnIpam(netconf)
+  const { sets } = isOwn ? parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, []) : NO_SETS
   requireTools(netconf.ipMasq)
   requireRights()
-  if (netconf.ipam) requireWritable(network.storeFolder)
+  if (isOwn) requireWritable(network.storeFolder)
   for (const set of sets) requireFree(set, network)
   const obstacle = loopbackFault(netconf)
   if (obstacle) throw notAvailable(obstacle.message, obstacle.details)

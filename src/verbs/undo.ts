@@ -4,6 +4,7 @@ import { Fault } from '../core/fault.ts'
 import { formatIp } from '../core/ip.ts'
 import { line } from '../core/line.ts'
 import { elementsOf, type Step } from '../core/plan.ts'
+import type { Of } from '../core/resource.ts'
 import { listIfThere } from '../host/files.ts'
 import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
@@ -25,20 +26,25 @@ export async function undo(call: Call, { assigned, entry }: Claim, steps: readon
     elements,
   }
   const failures = await sweep([victim], call)
-  for (const failure of failures) {
-    const text = failure instanceof Fault ? `${failure.message}: ${failure.details}` : String(failure)
-    engine.writeStderr(`pontoon: could not undo all of the failed ADD; DEL will: ${text}\n`)
-  }
-  const bridge = steps.find(({ resource, isNew }) => resource.kind === 'bridge' && isNew)
-  if (bridge?.resource.kind === 'bridge') await removeUnused(bridge.resource.name)
+  for (const failure of failures) noteOf(failure)
+  const added = steps.flatMap(({ resource, isNew }) => (isNew ? [resource] : []))
+  const gateway = added.find((resource) => resource.kind === 'vlanGateway')
+  const bridge = added.find((resource) => resource.kind === 'bridge')
+  if (gateway ?? bridge) await removeUnused(entry.bridge, gateway, bridge !== undefined)
+}
+
+export function noteOf(failure: unknown): void {
+  const text = failure instanceof Fault ? `${failure.message}: ${failure.details}` : String(failure)
+  engine.writeStderr(`pontoon: could not undo all of the failed ADD; DEL will: ${text}\n`)
 }
 
 /** Another ADD may have found the bridge by now: it has written its intent before it looked. */
-async function removeUnused(bridge: string): Promise<void> {
+async function removeUnused(bridge: string, gateway: Of<'vlanGateway'> | undefined, isNew: boolean): Promise<void> {
   const users = listIfThere(RUN_FOLDER).flatMap((folder) => listEntries(`${RUN_FOLDER}/${folder}`))
   if (users.some((entry) => entry.bridge === bridge) || !hasLink(bridge)) return
   const host = openSession()
-  const ports = readLinks(await host.run([line`addr show master ${bridge}`]))
-  if (ports.size === 0) await host.run([line`link del dev ${bridge}`])
+  if (gateway && hasLink(gateway.name)) await host.run([line`link del dev ${gateway.name}`])
+  const ports = isNew ? readLinks(await host.run([line`addr show master ${bridge}`])) : undefined
+  if (ports?.size === 0) await host.run([line`link del dev ${bridge}`])
   await host.close()
 }

@@ -1,18 +1,11 @@
 /** Keys that the reference knows and Pontoon does not yet: refused by name, since ignoring them would lie. */
 import type { NetConf } from '../cni/netconf.ts'
-import { isOwnIpam } from '../cni/netconf.ts'
 import { CODE, Fault } from '../core/fault.ts'
 
 /** @throws Fault 2 naming the key and its value */
 export function refuseUnsupported(netconf: NetConf): void {
   const given: readonly (readonly [string, unknown, boolean])[] = [
-    ['vlan', netconf.vlan, netconf.vlan !== 0],
-    ['vlanTrunk', netconf.vlanTrunk, (netconf.vlanTrunk?.length ?? 0) > 0],
-    ['preserveDefaultVlan', netconf.preserveDefaultVlan, !netconf.preserveDefaultVlan],
-    ['macspoofchk', netconf.macspoofchk, netconf.macspoofchk],
-    ['disableContainerInterface', netconf.disableContainerInterface, netconf.disableContainerInterface],
     ['ipMasqBackend', netconf.ipMasqBackend, netconf.ipMasqBackend === 'iptables'],
-    ['ipam.type', netconf.ipam?.type, netconf.ipam !== undefined && !isOwnIpam(netconf.ipam.type)],
   ]
   const first = given.find(([, , isUsed]) => isUsed)
   if (!first) return

@@ -1,5 +1,13 @@
 /** Finds out what belongs to an attachment: by the index, else by store, labels and rules. */
-import { type Attachment, commentKey, commentOf, hostVethOf, keyOf, parseLabel } from '../core/attachment.ts'
+import {
+  type Attachment,
+  commentKey,
+  commentOf,
+  hostVethOf,
+  keyOf,
+  networkInComment,
+  parseLabel,
+} from '../core/attachment.ts'
 import { setPrefix } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
 import { type IndexEntry, readEntry } from '../host/index-files.ts'
@@ -45,7 +53,10 @@ export function elementsNamed(seen: SeenMasquerade, attachment: Attachment): rea
 export function elementsBut(seen: SeenMasquerade, network: string, spared: readonly Attachment[]): readonly string[] {
   const keys = new Set(spared.map((attachment) => commentKey(commentOf(attachment))))
   return [...seen.elements].flatMap(([element, comment]) => {
-    const isOfNetwork = element.split(' ')[2]?.startsWith(setPrefix(network))
+    const set = element.split(' ')[2] ?? ''
+    // Up to the last dash: a subnet has none, but the name of another network may begin with this one's and a dash.
+    const isOfNetwork =
+      set.slice(0, set.lastIndexOf('-') + 1) === setPrefix(network) || networkInComment(comment) === network
     return isOfNetwork && !keys.has(commentKey(comment)) ? [element] : []
   })
 }

@@ -29,9 +29,12 @@ export interface Suspect {
   readonly guarded: readonly string[]
 }
 
-export async function findLinks(suspect: Suspect): Promise<readonly string[]> {
+export async function findHostEnds(suspect: Suspect): Promise<readonly string[]> {
   const { former, guarded, addresses } = suspect
-  const named = former.interfaces.filter(({ sandbox }) => !sandbox).map(({ name }) => name).filter(isLinkName)
+  const named = former.interfaces
+    .filter(({ sandbox }) => !sandbox)
+    .map(({ name }) => name)
+    .filter(isLinkName)
   if (addresses.length === 0 && named.length === 0 && guarded.length === 0) return []
   const ports = await readPorts([suspect.bridge, ...named])
   const known = ports.filter(({ name }) => named.includes(name) || guarded.includes(name))

@@ -1,0 +1,55 @@
+/** The verbs besides ADD for a network whose addresses another IPAM plugin keeps: it is asked each time too. */
+import type { Request } from '../cni/request.ts'
+import { line } from '../core/line.ts'
+import { runDelegate } from '../host/delegate.ts'
+import { readLinks } from '../host/ip-json.ts'
+import { hasLink } from '../host/machine.ts'
+import { openSandbox } from '../host/sandbox.ts'
+import { openSession } from '../host/session.ts'
+import { throwFailures } from '../host/sweep.ts'
+import { delegationOf } from './add-delegated.ts'
+import { type Call, callOf } from './call.ts'
+import { isOwnLink } from './victims.ts'
+
+/**
+ * Runs the plugin's verb and the own work, and reports what failed of either. For DEL the plugin comes first, while
+ * the interface is there: dhcp gives its lease back through it. CHECK looks at the interface first.
+ */
+export async function runDelegated(request: Request, own: () => Promise<void>): Promise<void> {
+  const call = callOf(request)
+  const failures: unknown[] = []
+  const attempt = async (work: () => Promise<unknown>) => {
+    try {
+      await work()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  const plugin = () => runDelegate(delegationOf(call), request.verb)
+  if (request.verb === 'DEL') await attempt(() => flush(call))
+  if (request.verb === 'CHECK') await attempt(own)
+  await attempt(plugin)
+  if (request.verb !== 'CHECK') await attempt(own)
+  throwFailures(failures, `${request.verb} of network "${request.netconf.name}"`)
+}
+
+/** Takes the addresses off before they are given back, as they may be another's at once. Only from what is ours. */
+async function flush({ request, attachment, hostVeth }: Call): Promise<void> {
+  const sandbox = request.netns === '' || !hasLink(hostVeth) ? undefined : openSandbox(request.netns)
+  if (!sandbox) return
+  const sessions = [openSession(), openSession(sandbox.handle)] as const
+  try {
+    const [outside, inside] = await Promise.all([
+      sessions[0].run([line`addr show dev ${hostVeth}`]),
+      sessions[1].run([line`addr show dev ${attachment.ifname}`]),
+    ])
+    const host = readLinks(outside).get(hostVeth)
+    const own = readLinks(inside).get(attachment.ifname)
+    if (isOwnLink(host, attachment) && own !== undefined && own.index === host?.peer) {
+      await sessions[1].run([line`addr flush dev ${attachment.ifname} scope global`])
+    }
+  } finally {
+    await Promise.all(sessions.map((session) => session.close()))
+    sandbox.close()
+  }
+}
