@@ -246,6 +246,8 @@ export interface Observed {
   readonly vlans: ReadonlyMap<string, readonly SeenVlan[]>
   /** Addresses of the attachment that the reference masquerades. */
   readonly masqueraded: ReadonlySet<string>
+  /** Host ends whose hardware address the reference looks at. */
+  readonly guarded: ReadonlySet<string>
   /** The rules of iptables' nat table that are about CNI plugins. */
   readonly nat: ReadonlyMap<Family, readonly NatRule[]>
 }

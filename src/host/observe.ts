@@ -15,6 +15,7 @@ export function observed(parts: Partial<Observed>): Observed {
     filter: NO_MASQUERADE,
     vlans: new Map(),
     masqueraded: new Set(),
+    guarded: new Set(),
     nat: new Map(),
     ...parts,
   }

@@ -30,10 +30,12 @@ export interface Ground {
   readonly indexFolder: string
 }
 
-/** Processes that were started ahead; each is ended here. */
+/** Processes that were started ahead; each is ended here. And what else is to be removed. */
 export interface SweepHands {
   readonly host?: Session | undefined
   readonly nft?: NftProcess | undefined
+  /** Removals of other rules, which run beside and fail each by itself. */
+  readonly also?: readonly (() => Promise<void>)[]
 }
 
 /**
@@ -61,6 +63,7 @@ export async function sweep(
   const outcomes = await Promise.all([
     attempt(() => removeLinks(links, hands.host)),
     attempt(() => removeRules(elements, hands.nft)),
+    ...(hands.also ?? []).map(attempt),
   ])
   // What still carries traffic keeps its address.
   if (outcomes.every((done) => done)) await attempt(() => free(victims, ground, alien))

@@ -3,7 +3,7 @@
 import type { Request } from '../cni/request.ts'
 import { parseResult, type Result } from '../cni/result.ts'
 import { labelOf } from '../core/attachment.ts'
-import { describe } from '../core/describe.ts'
+import { describe, type Ends } from '../core/describe.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { parseCidr, parseIp } from '../core/ip.ts'
 import { line } from '../core/line.ts'
@@ -20,6 +20,7 @@ import { openSession } from '../host/session.ts'
 import { readOwner } from '../host/store.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf, hasOwnIpam, isDelegated } from './call.ts'
+import { isOwnRule, lookAtOwn, lookForVlanGateway } from './own-check.ts'
 import { refuseUnsupported } from './unsupported.ts'
 
 export async function check(request: Request): Promise<void> {
@@ -40,7 +41,8 @@ export async function check(request: Request): Promise<void> {
     const entry = found === 'damaged' ? undefined : found
     const byIptables = entry?.masquerade === 'iptables'
     const natChain = byIptables ? (await import('../core/reference.ts')).chainOf(call.attachment) : undefined
-    const desired = describeFormer(call, former, sandbox, entry, natChain)
+    const vlanGateway = await lookForVlanGateway(call)
+    const desired = describeFormer(call, former, sandbox, entry, { natChain, vlanGateway })
     const differences = verify(desired, await look(call, desired, sandbox, entry))
     if (differences.length === 0) return
     const what = `interface ${request.ifname} of container ${request.containerID}`
@@ -56,7 +58,7 @@ function describeFormer(
   former: Result,
   sandbox: Sandbox,
   entry: IndexEntry | undefined,
-  natChain: string | undefined,
+  more: Pick<Ends, 'natChain' | 'vlanGateway'>,
 ): readonly Resource[] {
   const { netconf, attachment } = call
   const inside = former.interfaces.findIndex(({ name, sandbox }) => name === attachment.ifname && Boolean(sandbox))
@@ -75,10 +77,10 @@ function describeFormer(
     netns: sandbox.handle,
     bridgeMac: '',
     inetNat: hasInetNat(),
-    natChain,
+    ...more,
   }
   const options = { ...netconf, mtu: own?.mtu ?? (netconf.mtu || DEFAULT_MTU) }
-  return describe({
+  const desired = describe({
     options,
     attachment,
     ends,
@@ -86,6 +88,7 @@ function describeFormer(
     routes: formerRoutes(call, former, assigned),
     ownStore: hasOwnIpam(netconf),
   })
+  return ends.host === call.hostVeth ? desired : desired.filter((resource) => !isOwnRule(resource))
 }
 
 /** A veth's when nobody says otherwise: Ethernet's (ETH_DATA_LEN). */
@@ -112,12 +115,15 @@ async function look(
 ): Promise<Observed> {
   const { netconf, attachment, storeFolder } = call
   const port = desired.find((resource) => resource.kind === 'port')
-  const [links, [inside, routes], masquerade, elsewhere] = await Promise.all([
-    lookOutside([line`addr show dev ${netconf.bridge}`, ...(port ? [line`addr show dev ${port.host}`] : [])]),
+  const gateway = desired.find((resource) => resource.kind === 'vlanGateway')
+  const outside = [netconf.bridge, port?.host, gateway?.name, gateway?.port].filter((name) => name !== undefined)
+  const [links, [inside, routes], masquerade, own, elsewhere] = await Promise.all([
+    lookOutside(outside.map((name) => line`addr show dev ${name}`)),
     lookInside(sandbox.handle, attachment.ifname),
     desired.some(({ kind }) => kind === 'masquerade') && lookUpTool('nft') !== undefined
       ? readMasquerade(hasInetNat())
       : NO_MASQUERADE,
+    lookAtOwn(desired),
     lookElsewhere(call, desired, entry),
   ])
   const reservations = new Map<string, string>()
@@ -131,6 +137,7 @@ async function look(
     sandbox: readLinks(inside),
     routes: readRoutes(routes),
     masquerade,
+    ...own,
     ...elsewhere,
     reservations,
     sysctls: readSysctls(desired),

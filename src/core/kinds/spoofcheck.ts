@@ -20,7 +20,7 @@ export const spoofcheck: Kind<Of<'spoofcheck'>> = {
   inspect(want, seen) {
     const elements = guardsOf(want)
     const comments = elements.map((element) => seen.filter.elements.get(element))
-    if (comments.every((comment) => comment === undefined)) return ABSENT
+    if (comments.every((comment) => comment === undefined)) return seen.guarded.has(want.host) ? PRESENT : ABSENT
     if (comments[1] === undefined) return different(`frames from ${want.mac} alone`, 'none let through')
     if (comments[0] === undefined) return different('its frames looked at', 'all let through')
     if (!seen.filter.served.has(MACS)) return different('a rule that drops the others', 'none')

@@ -1,0 +1,29 @@
+/** Takes down what iptables has for an attachment of Pontoon's own. */
+import type { Attachment } from '../core/attachment.ts'
+import { formatIp, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
+import { iptables } from '../core/kinds/iptables.ts'
+import { removalOf } from '../core/nat.ts'
+import { chainOf } from '../core/reference.ts'
+import type { Of } from '../core/resource.ts'
+import { settleNat } from '../host/iptables.ts'
+
+/** The removals, one a family, for addresses with prefix lengths. */
+export async function natRemovals(
+  attachment: Attachment,
+  addresses: readonly string[],
+): Promise<readonly (() => Promise<void>)[]> {
+  if (addresses.some(mentionsIpv6)) await loadIpv6()
+  const pods = addresses.map(parseCidr).filter((cidr) => cidr !== undefined)
+  const chain = chainOf(attachment)
+  return ([4, 6] as const).flatMap((family) => {
+    const own = pods.filter(({ ip }) => ip.family === family)
+    return own.length === 0 ? [] : [() => remove({ kind: 'iptables', family, chain, attachment, pods: own })]
+  })
+}
+
+async function remove(gone: Of<'iptables'>): Promise<void> {
+  const own = new Set(gone.pods.map(({ ip }) => formatIp(ip)))
+  const lines = iptables.remove(gone).flatMap((op) => (op.tool === 'iptables' ? op.lines : []))
+  // Another interface of the container may have its jumps to the same chain, which then can't go.
+  await settleNat(gone.family, lines, (seen) => removalOf(seen, gone.chain, (ip) => own.has(ip)))
+}
