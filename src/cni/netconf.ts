@@ -4,6 +4,7 @@ import { conform, type JsonObject } from './conform.ts'
 import { type Dns, toDns } from './dns.ts'
 import type { Head } from './head.ts'
 import { type Ipam, isOwnIpam, type RangeConf, type RangeSet, type RouteConf, toIpam } from './ipam.ts'
+import { linkNameProblem } from './names.ts'
 import { netConfSchema, type RawNetConf } from './netconf-schema.ts'
 import type { Verb } from './version.ts'
 import { mergeVlans, type VlanRange } from './vlans.ts'
@@ -134,6 +135,12 @@ function refuseCombinations(conf: NetConf): void {
   }
   if (conf.hairpinMode && conf.promiscMode) {
     refuse('hairpinMode and promiscMode', 'a promiscuous bridge hairpins by itself: remove one of the keys')
+  }
+  const gateway = `${conf.bridge}.${conf.vlan}`
+  const problem = conf.vlan !== 0 && conf.isGateway && conf.ipam ? linkNameProblem(gateway) : undefined
+  if (problem) {
+    const remedy = `the gateway in the VLAN would be called ${gateway}, which ${problem}: give the bridge a shorter name`
+    throw new Fault(CODE.invalidConfig, `network "${conf.name}": bridge, vlan and isGateway can't be used so`, remedy)
   }
   if (conf.disableContainerInterface && conf.ipam !== undefined) {
     refuse(

@@ -93,6 +93,11 @@ export function commentOf(attachment: Attachment): string {
 
 const COMMENT_KEY = 16
 
+/** The network that a comment names; undefined when it is none of these, or was cut before the name's end. */
+export function networkInComment(comment: string): string | undefined {
+  return /^[0-9a-f]{16}, net: ([^,]+), /.exec(comment)?.[1]
+}
+
 /** What of a comment tells the attachment: two with the same key name the same one. */
 export function commentKey(comment: string): string {
   return comment.slice(0, COMMENT_KEY)

@@ -5,6 +5,7 @@
  * resource after those it needs.
  */
 import { elementOf } from './kinds/masquerade.ts'
+import { guardsOf } from './kinds/spoofcheck.ts'
 import { kindOf } from './kinds.ts'
 import type { Observed, Op, Resource } from './resource.ts'
 
@@ -27,7 +28,10 @@ export type Plan =
 
 /** What the steps put into nft sets. */
 export function elementsOf(steps: readonly Step[]): readonly string[] {
-  return steps.flatMap(({ resource }) => (resource.kind === 'masquerade' ? [elementOf(resource)] : []))
+  return steps.flatMap(({ resource }) => {
+    if (resource.kind === 'masquerade') return [elementOf(resource)]
+    return resource.kind === 'spoofcheck' ? guardsOf(resource) : []
+  })
 }
 
 export function planAdd(desired: readonly Resource[], observed: Observed): Plan {

@@ -35,8 +35,10 @@ export function vlansOf(port: string, options: Options): readonly Resource[] {
 /** The host's place in the VLAN, before it has addresses. */
 export function vlanGatewayOf(options: Options, { port, mac }: { port: string; mac: string }): readonly Resource[] {
   const { bridge, mtu } = options
-  return [
-    { kind: 'vlanGateway', bridge, name: gatewayDeviceOf(options), mac, port, mtu },
-    ...vlansOf(port, options),
-  ]
+  return [{ kind: 'vlanGateway', bridge, name: gatewayDeviceOf(options), mac, port, mtu }, ...vlansOf(port, options)]
 }
+
+/** What a kernel lacks that makes no bridge with VLANs. */
+export const KERNEL_REMEDY =
+  'vlan and vlanTrunk need a kernel with CONFIG_BRIDGE_VLAN_FILTERING (and CONFIG_VLAN_8021Q, which it rests on): use ' +
+  'one, or remove the keys'

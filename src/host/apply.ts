@@ -8,9 +8,11 @@
 import { CODE, Fault } from '../core/fault.ts'
 import { kindOf, nameOf } from '../core/kinds.ts'
 import { line } from '../core/line.ts'
+import { missingFrom } from '../core/nat.ts'
 import type { Step } from '../core/plan.ts'
 import type { Op, Resource, SeenLink } from '../core/resource.ts'
 import { isSettled } from '../core/verify.ts'
+import { KERNEL_REMEDY } from '../core/vlans.ts'
 import { isFileError } from '../engine/engine.ts'
 import { announce, type Pod, writeInside } from './announce.ts'
 import { readLinks } from './ip-json.ts'
@@ -24,11 +26,14 @@ export interface Hands {
   readonly sandbox: Session
   /** Absent when nothing is masqueraded. */
   readonly nft: NftProcess | undefined
+  /** Of bridge(8); absent when no port gets VLANs. */
+  readonly vlans?: Session | undefined
 }
 
 export interface Place {
   readonly bridge: string
   readonly hostVeth: string
+  readonly vlanGateway?: { readonly device: string; readonly port: string } | undefined
 }
 
 type Host = ReadonlyMap<string, SeenLink>
@@ -39,15 +44,17 @@ type Host = ReadonlyMap<string, SeenLink>
  *   undone
  */
 export async function apply(steps: readonly Step[], hands: Hands, place: Place, pod: Pod): Promise<Host> {
-  const host = await orEnd(hands, () => runHost(steps, hands.host, place))
+  const host = await orEnd(hands, () => runHost(steps, hands, place))
   // Without the pair nothing else is touched: it shows whether the namespace is one, and whether the name is free.
   const isMade = host.has(place.hostVeth)
-  const [links, rules] = await Promise.allSettled([
+  const [links, rules, nat] = await Promise.allSettled([
     runLinks(steps, hands, place, pod, host),
     isMade ? runNft(steps, hands) : hands.nft?.drop(),
+    isMade ? runNat(steps) : undefined,
   ])
   if (links.status === 'rejected') throw links.reason
   if (rules.status === 'rejected') throw rules.reason
+  if (nat.status === 'rejected') throw nat.reason
   return host
 }
 
@@ -56,7 +63,7 @@ async function orEnd<T>(hands: Hands, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    await Promise.all([hands.host.close(), hands.sandbox.close(), hands.nft?.drop()])
+    await Promise.all([hands.host.close(), hands.sandbox.close(), hands.vlans?.close(), hands.nft?.drop()])
     throw error
   }
 }
@@ -72,6 +79,18 @@ async function runNft(steps: readonly Step[], { nft }: Hands): Promise<void> {
   )
 }
 
+/** By iptables: one process a family. */
+async function runNat(steps: readonly Step[]): Promise<void> {
+  const ops = steps.flatMap(({ run }) => run).filter((op) => op.tool === 'iptables')
+  if (ops.length === 0) return
+  const { settleNat } = await import('./iptables.ts')
+  const settled = await Promise.allSettled(
+    ops.map(({ family, lines }) => settleNat(family, lines, (seen) => missingFrom(seen, lines))),
+  )
+  const failed = settled.find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
+}
+
 async function runLinks(steps: readonly Step[], hands: Hands, place: Place, pod: Pod, host: Host): Promise<void> {
   const { host: outside, sandbox } = hands
   let forgiven: readonly string[] = []
@@ -81,25 +100,37 @@ async function runLinks(steps: readonly Step[], hands: Hands, place: Place, pod:
       await announce(pod, hands, place.hostVeth)
     }
   } catch (error) {
-    await Promise.all([outside.close(), sandbox.close()])
+    await Promise.all([outside.close(), sandbox.close(), hands.vlans?.close()])
     throw error
   }
   await closeAll(steps, hands, host, forgiven)
 }
 
-/** Runs the host's lines with the sysctls between them, and looks at what came of it. */
-async function runHost(steps: readonly Step[], session: Session, place: Place): Promise<Host> {
+/** Runs the host's lines with the sysctls and VLANs between them, and looks at what came of it. */
+async function runHost(steps: readonly Step[], { host, vlans }: Hands, place: Place): Promise<Host> {
   let lines: string[] = []
-  for (const op of steps.flatMap(({ run }) => run)) {
-    if (op.tool === 'ip' && op.on === 'host') lines.push(op.line)
-    if (op.tool !== 'sysctl') continue
-    // Shown so that it is waited for: a bridge's settings are there as soon as the bridge is.
-    if (lines.length > 0) await session.run([...lines, line`addr show dev ${place.bridge}`])
+  let hasBridge = true
+  const showBridge = line`addr show dev ${place.bridge}`
+  // Shown so that it is waited for: a bridge's settings are there as soon as the bridge is.
+  const flush = async () => {
+    if (lines.length > 0) hasBridge = readLinks(await host.run([...lines, showBridge])).has(place.bridge)
     lines = []
-    setSysctl(op)
+    return hasBridge
   }
-  lines.push(line`addr show dev ${place.bridge}`, line`addr show dev ${place.hostVeth}`)
-  return readLinks(await session.run(lines))
+  for (const { resource, run } of steps) {
+    const ofVlans = run.flatMap((op) => (op.tool === 'bridge' ? [op.line] : []))
+    if (ofVlans.length > 0 && resource.kind === 'vlan' && (await flush())) {
+      await vlans?.run([...ofVlans, line`vlan show dev ${resource.port}`])
+    }
+    for (const op of run) {
+      if (op.tool === 'ip' && op.on === 'host') lines.push(op.line)
+      // Without the bridge nothing has settings. Why it is not there shows when the session ends.
+      if (op.tool === 'sysctl' && (await flush())) setSysctl(op)
+    }
+  }
+  const { device, port } = place.vlanGateway ?? {}
+  const others = [place.hostVeth, device, port].filter((name) => name !== undefined)
+  return readLinks(await host.run([...lines, showBridge, ...others.map((name) => line`addr show dev ${name}`)]))
 }
 
 /**
@@ -154,16 +185,23 @@ function setSysctl({ key, value, optional }: Extract<Op, { tool: 'sysctl' }>): v
 
 /** Ends the sessions and judges what failed. */
 async function closeAll(steps: readonly Step[], hands: Hands, host: Host, forgiven: readonly string[]): Promise<void> {
-  const shared = steps.filter(({ resource }) => kindOf(resource).scope === 'network')
-  const [hostErrors, sandboxErrors] = await Promise.all([hands.host.close(), hands.sandbox.close()])
+  const shared = steps.filter(
+    ({ resource, run }) => kindOf(resource).scope === 'network' && run.some(({ tool }) => tool === 'ip'),
+  )
+  const [hostErrors, sandboxErrors, vlanErrors = []] = await Promise.all([
+    hands.host.close(),
+    hands.sandbox.close(),
+    hands.vlans?.close(),
+  ])
   const sharedLines = new Set(linesOf(shared, 'host'))
   // Another ADD may have made a shared resource in the meantime. What counts is that it is there.
   const settled = isSettled(
-    shared.map(({ resource }) => resource).filter(({ kind }) => kind !== 'sysctl'),
+    shared.map(({ resource }) => resource),
     observed({ host }),
   )
   const errors = [
     ...hostErrors.filter((error) => !settled || !sharedLines.has(error.line)),
+    ...vlanErrors,
     ...withoutFirst(sandboxErrors, forgiven),
   ]
   const first = errors[0]
@@ -177,7 +215,7 @@ function withoutFirst(errors: readonly LineError[], lines: readonly string[]): r
 }
 
 function lineFault(error: LineError, steps: readonly Step[]): Fault {
-  const step = steps.find(({ run }) => run.some((op) => op.tool === 'ip' && op.line === error.line))
+  const step = steps.find(({ run }) => run.some((op) => 'line' in op && op.line === error.line))
   const what = step ? `can't make ${nameOf(step.resource)}` : 'ip failed'
   if (/File exists/.test(error.text) && step?.resource.kind === 'veth') {
     const { ifname } = step.resource
@@ -188,5 +226,10 @@ function lineFault(error: LineError, steps: readonly Step[]): Fault {
     const remedy = `${error.text}; is CNI_NETNS a network namespace?`
     return new Fault(CODE.invalidEnvironment, `${what}`, remedy)
   }
-  return new Fault(CODE.kernel, what, error.line ? `ip ${error.line}: ${error.text}` : error.text)
+  const isOfVlans = step?.resource.kind === 'vlan' || (step?.resource.kind === 'bridge' && step.resource.vlanFiltering)
+  if (isOfVlans && /not supported/.test(error.text)) {
+    return new Fault(CODE.kernel, `${what}: the kernel has no VLAN filtering for bridges`, KERNEL_REMEDY)
+  }
+  const tool = step?.resource.kind === 'vlan' ? 'bridge' : 'ip'
+  return new Fault(CODE.kernel, what, error.line ? `${tool} ${error.line}: ${error.text}` : error.text)
 }

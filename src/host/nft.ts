@@ -96,8 +96,9 @@ export async function removeElements(process: NftProcess, scripts: readonly (rea
 export function nftFault(failure: NftFailure): Fault {
   const remedy =
     failure.code === 'EOPNOTSUPP'
-      ? 'the kernel lacks nf_tables NAT (CONFIG_NF_TABLES, CONFIG_NFT_NAT, CONFIG_NFT_MASQ): load or enable it'
-      : 'nft refused the masquerade rules; try "nft list ruleset"'
+      ? 'the kernel lacks nf_tables NAT (CONFIG_NF_TABLES, CONFIG_NFT_NAT, CONFIG_NFT_MASQ), or for macspoofchk the ' +
+        'family bridge (CONFIG_NF_TABLES_BRIDGE): load or enable it'
+      : 'nft refused the rules; try "nft list ruleset"'
   return new Fault(CODE.kernel, `nft: ${failure.text}`, remedy)
 }
 
@@ -108,11 +109,26 @@ export async function readMasquerade(inet: boolean): Promise<SeenMasquerade> {
   return parseMasquerade(documents.flat())
 }
 
+/** What there is in Pontoon's own tables. */
+export async function readFilter(): Promise<SeenMasquerade> {
+  const documents = await Promise.all(['bridge', 'inet'].map((family) => readTable(family, 'pontoon')))
+  return parseMasquerade(documents.flat())
+}
+
+/** What there is in all tables that Pontoon puts elements into. */
+export async function readRules(inet: boolean): Promise<SeenMasquerade> {
+  const seen = await Promise.all([readMasquerade(inet), readFilter()])
+  return {
+    elements: new Map(seen.flatMap(({ elements }) => [...elements])),
+    served: new Set(seen.flatMap(({ served }) => [...served])),
+  }
+}
+
 /** All there is in a table; nothing when there is no such table. */
 export async function readTable(family: string, table: string): Promise<readonly NftObject[]> {
   const exit = await startListing(['-j', 'list', 'table', family, table])
   const failure = readFailure(exit)
-  if (failure?.code === 'ENOENT') return []
+  if (failure?.code === 'ENOENT' || failure?.code === 'EOPNOTSUPP') return []
   if (failure) throw nftFault(failure)
   return (JSON.parse(exit.stdout) as { nftables: readonly NftObject[] }).nftables
 }
@@ -129,11 +145,12 @@ export interface NftObject {
     readonly family: string
     readonly table: string
     readonly name: string
-    readonly elem?: readonly (string | { readonly elem: { readonly val: string; readonly comment?: string } })[]
+    readonly elem?: readonly (string | { readonly elem: { readonly val: NftValue; readonly comment?: string } })[]
   }
   readonly chain?: { readonly name: string }
   readonly rule?: {
     readonly family: string
+    readonly table: string
     readonly chain: string
     readonly handle: number
     readonly comment?: string
@@ -141,10 +158,17 @@ export interface NftObject {
   }
 }
 
+type NftValue = string | { readonly concat: readonly string[] }
+
 interface NftExpression {
   readonly match?: { readonly right?: unknown }
   readonly masquerade?: unknown
+  readonly drop?: unknown
+  readonly notrack?: unknown
 }
+
+/** What Pontoon's rules do. A rule that does none of it serves no set, whatever it looks into. */
+const DEEDS = ['masquerade', 'drop', 'notrack'] as const
 
 export function parseMasquerade(objects: readonly NftObject[]): SeenMasquerade {
   const elements = new Map<string, string>()
@@ -152,12 +176,13 @@ export function parseMasquerade(objects: readonly NftObject[]): SeenMasquerade {
   for (const { set, rule } of objects) {
     for (const item of set?.elem ?? []) {
       const { val, comment = '' } = typeof item === 'string' ? { val: item } : item.elem
-      elements.set(`${set?.family} ${set?.table} ${set?.name} ${val}`, comment)
+      const key = typeof val === 'string' ? val : val.concat.join(' . ')
+      elements.set(`${set?.family} ${set?.table} ${set?.name} ${key}`, comment)
     }
-    if (!rule?.expr.some((expression) => 'masquerade' in expression)) continue
+    if (!rule?.expr.some((expression) => DEEDS.some((deed) => deed in expression))) continue
     for (const { match } of rule.expr) {
       if (typeof match?.right === 'string' && match.right.startsWith('@')) {
-        served.add(`${rule.family} ${TABLE} ${match.right.slice(1)}`)
+        served.add(`${rule.family} ${rule.table} ${match.right.slice(1)}`)
       }
     }
   }

@@ -38,10 +38,11 @@ export interface Session {
 
 /**
  * @param netns path of the namespace to enter; undefined for the plugin's own
+ * @param tool `bridge` speaks the same way, about `vlan show`
  * @throws Fault 104 when a tool is missing
  */
-export function openSession(netns?: string): Session {
-  const ip = [findTool('ip'), '-force', '-details', '-json', '-batch', '-'] as const
+export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Session {
+  const ip = [findTool(tool), '-force', tool === 'ip' ? '-details' : '-compressvlans', '-json', '-batch', '-'] as const
   const argv = netns === undefined ? ip : ([findTool('nsenter'), `--net=${netns}`, ...ip] as const)
   let text = ''
   let notify: (() => void) | undefined
@@ -89,7 +90,7 @@ export function openSession(netns?: string): Session {
   return { run, close }
 }
 
-const SHOW = /^(addr|route) show/
+const SHOW = /^(addr|route|vlan) show/
 const NONE: ReadonlySet<number> = new Set()
 
 /** The numbers of the lines that failed by now. */

@@ -29,11 +29,13 @@ export interface Making {
   readonly mac: string
   /** The host's place in the network's VLAN, as it was found or will be made. */
   readonly vlanGateway: VlanGateway | undefined
+  /** The chain that masquerades; undefined when nftables does. */
+  readonly natChain?: string | undefined
   /** Filled with the steps as soon as they may have been taken, for the one who undoes them. */
   readonly taken: Step[]
 }
 
-export function endsOf({ call, sandbox, mac, vlanGateway }: Omit<Making, 'claim' | 'taken'>): Ends {
+export function endsOf({ call, sandbox, mac, vlanGateway, natChain }: Omit<Making, 'claim' | 'taken'>): Ends {
   const { bridge } = call.netconf
   return {
     host: call.hostVeth,
@@ -45,6 +47,7 @@ export function endsOf({ call, sandbox, mac, vlanGateway }: Omit<Making, 'claim'
     bridgeMac: hasLink(bridge) ? '' : bridgeMac(bridge),
     inetNat: hasInetNat(),
     vlanGateway,
+    natChain,
   }
 }
 

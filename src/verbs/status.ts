@@ -3,6 +3,7 @@
  * nothing: it is called every few seconds.
  */
 import * as engine from '#engine'
+import type { NetConf } from '../cni/netconf.ts'
 import type { Request } from '../cni/request.ts'
 import { capacity, holds } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
@@ -10,6 +11,7 @@ import { formatCidr, parseIp } from '../core/ip.ts'
 import { line } from '../core/line.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
 import type { SeenLink } from '../core/resource.ts'
+import { gatewayDeviceOf, needsVlanFiltering } from '../core/vlans.ts'
 import { isFileError } from '../engine/engine.ts'
 import { readIfThere } from '../host/files.ts'
 import { listEntries } from '../host/index-files.ts'
@@ -21,6 +23,7 @@ import { findTool, type Tool } from '../host/tools.ts'
 import { hasOwnIpam, isEntryDead, type Network, networkOf } from './call.ts'
 import { parseWish } from './claim.ts'
 import { loopbackFault, refuseUnsupported } from './unsupported.ts'
+import { toolsOf, vlanObstacle } from './vlans.ts'
 
 const NO_SETS: { readonly sets: readonly RangeSet[] } = { sets: [] }
 
@@ -29,19 +32,22 @@ export async function status({ netconf }: Request): Promise<void> {
   const network = networkOf(netconf)
   const isOwn = hasOwnIpam(netconf)
   const { sets } = isOwn ? parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, []) : NO_SETS
-  requireTools(netconf.ipMasq)
+  requireTools(toolsOf(netconf))
   requireRights()
   if (isOwn) requireWritable(network.storeFolder)
   for (const set of sets) requireFree(set, network)
   const obstacle = loopbackFault(netconf)
   if (obstacle) throw notAvailable(obstacle.message, obstacle.details)
-  const bridge = await readBridge(netconf.bridge)
+  const bridges = await readBridges(netconf)
+  const bridge = bridges.get(netconf.bridge)
   if (bridge && bridge.type !== 'bridge') {
     const remedy = `found a ${bridge.type || 'device'} of that name: remove it, or give the network another bridge`
     throw notAvailable(`${netconf.bridge} is not a bridge`, remedy)
   }
+  const lack = vlanObstacle(netconf, bridges)
+  if (lack) throw notAvailable(lack.message, lack.remedy)
   if (listEntries(network.indexFolder).some((entry) => entry.done && !isEntryDead(entry))) {
-    requireHealth(network, bridge, sets)
+    requireHealth(network, bridge, bridges.get(gatewayDeviceOf(netconf)), sets)
   }
 }
 
@@ -61,8 +67,7 @@ function limited(message: string, remedy: string): Fault {
   return new Fault(CODE.limited, message, remedy)
 }
 
-function requireTools(needsNft: boolean): void {
-  const tools: readonly Tool[] = ['ip', 'nsenter', ...(needsNft ? (['nft'] as const) : [])]
+function requireTools(tools: readonly Tool[]): void {
   for (const tool of tools) {
     try {
       findTool(tool)
@@ -113,27 +118,36 @@ function requireFree(set: RangeSet, { storeFolder, indexFolder }: Network): void
   throw notAvailable(`no free address in ${ranges}`, `all ${taken.length} are reserved in ${storeFolder}`)
 }
 
-async function readBridge(name: string): Promise<SeenLink | undefined> {
+/** The bridge and what has the gateway's addresses. For VLANs any bridge will do, to tell what the kernel can. */
+async function readBridges(netconf: NetConf): Promise<ReadonlyMap<string, SeenLink>> {
   const session = openSession()
-  const links = readLinks(await session.run(hasLink(name) ? [line`addr show dev ${name}`] : []))
+  const names = [...new Set([netconf.bridge, gatewayDeviceOf(netconf)])].filter(hasLink)
+  const every = needsVlanFiltering(netconf) && names.length === 0 ? ['addr show type bridge'] : []
+  const links = readLinks(await session.run([...names.map((name) => line`addr show dev ${name}`), ...every]))
   const errors = await session.close()
   const broken = errors.find((error) => error.line === '')
   if (broken) throw notAvailable('the tool ip does not work', `${broken.text}; install iproute2`)
-  return links.get(name)
+  return links
 }
 
 /** What the pods that are there live by. */
-function requireHealth({ netconf }: Network, bridge: SeenLink | undefined, sets: readonly RangeSet[]): void {
+function requireHealth(
+  { netconf }: Network,
+  bridge: SeenLink | undefined,
+  device: SeenLink | undefined,
+  sets: readonly RangeSet[],
+): void {
   if (!bridge) throw limited(`the bridge ${netconf.bridge} is gone`, 'its pods are cut off: recreate them')
   if (!bridge.up) throw limited(`the bridge ${netconf.bridge} is down`, `run "ip link set ${netconf.bridge} up"`)
   if (!netconf.isGateway) return
+  const name = gatewayDeviceOf(netconf)
   for (const set of sets) {
     const gateways = set.flatMap(({ gateway, subnet }) =>
       gateway ? [formatCidr({ ip: gateway, prefix: subnet.prefix })] : [],
     )
-    if (gateways.length === 0 || bridge.addresses.some(({ cidr }) => gateways.includes(cidr))) continue
-    const remedy = `run "ip addr add ${gateways[0]} dev ${netconf.bridge}"`
-    throw limited(`the bridge ${netconf.bridge} has lost its gateway address ${gateways.join(' or ')}`, remedy)
+    if (gateways.length === 0 || device?.addresses.some(({ cidr }) => gateways.includes(cidr))) continue
+    const remedy = `run "ip addr add ${gateways[0]} dev ${name}"`
+    throw limited(`${name} has lost its gateway address ${gateways.join(' or ')}`, remedy)
   }
   for (const [family, key] of [
     [4, 'net/ipv4/ip_forward'],
@@ -141,7 +155,6 @@ function requireHealth({ netconf }: Network, bridge: SeenLink | undefined, sets:
   ] as const) {
     const isUsed = sets.some((set) => set.some(({ subnet }) => subnet.ip.family === family))
     if (!isUsed || readSysctl(key) === '1') continue
-    const name = key.replaceAll('/', '.')
-    throw limited(`forwarding of IPv${family} is off`, `run "sysctl -w ${name}=1"`)
+    throw limited(`forwarding of IPv${family} is off`, `run "sysctl -w ${key.replaceAll('/', '.')}=1"`)
   }
 }

@@ -41,10 +41,11 @@ export function noteOf(failure: unknown): void {
 /** Another ADD may have found the bridge by now: it has written its intent before it looked. */
 async function removeUnused(bridge: string, gateway: Of<'vlanGateway'> | undefined, isNew: boolean): Promise<void> {
   const users = listIfThere(RUN_FOLDER).flatMap((folder) => listEntries(`${RUN_FOLDER}/${folder}`))
-  if (users.some((entry) => entry.bridge === bridge) || !hasLink(bridge)) return
+  if (users.some((entry) => entry.bridge === bridge)) return
   const host = openSession()
   if (gateway && hasLink(gateway.name)) await host.run([line`link del dev ${gateway.name}`])
-  const ports = isNew ? readLinks(await host.run([line`addr show master ${bridge}`])) : undefined
+  const isThere = isNew && hasLink(bridge)
+  const ports = isThere ? readLinks(await host.run([line`addr show master ${bridge}`])) : undefined
   if (ports?.size === 0) await host.run([line`link del dev ${bridge}`])
   await host.close()
 }

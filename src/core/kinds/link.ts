@@ -14,7 +14,6 @@ export const link: Kind<Of<'link'>> = {
     if (want.staysDown) return have.up ? different('down', 'up') : PRESENT
     return have.up ? PRESENT : different('up', 'down')
   },
-  create: (want) =>
-    want.staysDown ? [] : [{ tool: 'ip', on: 'sandbox', line: line`link set dev ${want.ifname} up` }],
+  create: (want) => (want.staysDown ? [] : [{ tool: 'ip', on: 'sandbox', line: line`link set dev ${want.ifname} up` }]),
   remove: () => [], // it goes with the veth
 }

@@ -32,7 +32,5 @@ const SET_UP = [
   `add table ${TABLE}`,
   `create set ${SET} { type ifname . ether_addr; }`,
   `add chain ${TABLE} bridged { type filter hook prerouting priority -300; }`,
-  ...['daddr', 'saddr'].map(
-    (field) => `add rule ${TABLE} bridged iifname . ether ${field} @vlan_gateways notrack`,
-  ),
+  ...['daddr', 'saddr'].map((field) => `add rule ${TABLE} bridged iifname . ether ${field} @vlan_gateways notrack`),
 ]

@@ -28,6 +28,7 @@ export const vlan: Kind<Of<'vlan'>> = {
     ].map((text) => ({ tool: 'bridge', line: text }) as const)
   },
   remove: () => [], // they go with the port
+  repair: (want) => vlan.create(want),
 }
 
 const FLAGS = ' pvid untagged'
