@@ -83,6 +83,17 @@ export function isSameRule(a: NatRule, b: NatRule): boolean {
   )
 }
 
+/** Which of these lines, which make a chain and its rules, are still to be run. */
+export function missingFrom(seen: SavedNat, lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) => {
+    if (line.startsWith('-N ')) return seen.chains.has(line.slice(3)) ? [] : [line]
+    const rule = parseRule(line)
+    if (seen.rules.some((have) => isSameRule(have, rule))) return []
+    // In front of the rule that masquerades what is left, which another interface of the container may have made.
+    return [rule.target === 'ACCEPT' ? line.replace(/^-A /, '-I ') : line]
+  })
+}
+
 /** Addresses that jump to this chain. */
 export function jumpersOf({ rules }: SavedNat, chain: string): readonly string[] {
   return rules.filter(({ target }) => target === chain).map(({ source }) => withoutPrefix(source))

@@ -13,6 +13,7 @@ import { type Delegation, parseObject, runDelegate } from '../host/delegate.ts'
 import { startNft } from '../host/nft.ts'
 import { openSession } from '../host/session.ts'
 import { completeRoutes, desiredOf, type Made } from './add.ts'
+import { usesIptables } from './backend.ts'
 import type { Call } from './call.ts'
 import { type Making, make } from './make.ts'
 import { noteOf } from './undo.ts'
@@ -37,7 +38,7 @@ export async function makeDelegated(making: Making, hands: Hands, dns: Dns | und
     const more = {
       host: openSession(),
       sandbox: openSession(sandbox.handle),
-      nft: netconf.ipMasq ? startNft() : undefined,
+      nft: netconf.ipMasq && !usesIptables(netconf) ? startNft() : undefined,
     }
     return { links: await make(making, rest, more), assigned, routes, dns: dns ?? result.dns }
   } catch (error) {

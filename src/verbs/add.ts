@@ -13,13 +13,14 @@ import { writeEntry } from '../host/index-files.ts'
 import { startNft } from '../host/nft.ts'
 import { findTool } from '../host/tools.ts'
 import type { Ahead } from './ahead.ts'
+import { usesIptables, withBackend } from './backend.ts'
 import { type Call, callOf, hasOwnIpam, isDelegated } from './call.ts'
 import { type Claim, claim, parseWish } from './claim.ts'
 import { readDns } from './dns.ts'
+import { loopbackFault } from './loopback.ts'
 import { chooseMac } from './mac.ts'
 import { endsOf, type Links, type Making, make, orDrop } from './make.ts'
 import { undo } from './undo.ts'
-import { loopbackFault, refuseUnsupported } from './unsupported.ts'
 import { findVlanGateway, toolsOf, vlanInterfaces } from './vlans.ts'
 
 /** What was made, for the result. */
@@ -32,9 +33,8 @@ export interface Made {
 
 /** @returns the result document */
 export async function add(request: Request, ahead: Ahead | undefined): Promise<string> {
-  const call = callOf(request)
+  const call = callOf(withBackend(request))
   const { netconf } = call
-  refuseUnsupported(netconf)
   const obstacle = loopbackFault(netconf)
   if (obstacle) throw obstacle
   const isForeign = isDelegated(netconf)
@@ -45,13 +45,16 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
   for (const tool of toolsOf(netconf)) findTool(tool)
   const { netns: sandbox, host, sandbox: inside } = enter(request, ahead)
   try {
-    const nft = netconf.ipMasq && netconf.ipam && !isForeign ? startNft() : undefined
+    const byIptables = usesIptables(netconf)
+    const nft = netconf.ipMasq && netconf.ipam && !byIptables && !isForeign ? startNft() : undefined
     const hands = { host, sandbox: inside, nft }
     const claimed = await orDrop(hands, () => claim(call, wish, sandbox, netconf.bridge))
     const mac = askedMac ?? sandboxMacOf(claimed.assigned[0]?.cidr.ip, call.key)
     const vlanGateway = await findVlanGateway(netconf, host)
-    const making: Making = { call, claim: claimed, sandbox, mac, vlanGateway, taken: [] }
+    const natChain = byIptables ? (await import('../core/reference.ts')).chainOf(call.attachment) : undefined
+    const making: Making = { call, claim: claimed, sandbox, mac, vlanGateway, natChain, taken: [] }
     const made = await orUndo(making, async () => {
+      await clearIptables(making)
       if (isForeign) return (await import('./add-delegated.ts')).makeDelegated(making, hands, dns)
       const routes = completeRoutes(netconf, netconf.ipam?.routes ?? [], claimed.assigned)
       return { links: await make(making, desiredOf(making, claimed.assigned, routes), hands), ...claimed, routes, dns }
@@ -74,6 +77,12 @@ function enter({ netns, allowOwnNetns }: Request, ahead: Ahead | undefined): Ahe
   if (!ahead.netns.isOwn || allowOwnNetns) return ahead
   const remedy = 'expected the namespace of a container; CNI_NETNS_OVERRIDE=1 allows the own one'
   throw new Fault(CODE.invalidEnvironment, `CNI_NETNS ${netns} is the plugin's own network namespace`, remedy)
+}
+
+/** Rules by iptables of a former ADD that is taken over, whose addresses may have been others. */
+async function clearIptables({ call, claim: { former }, natChain }: Making): Promise<void> {
+  if (!former || (natChain === undefined && former.masquerade !== 'iptables')) return
+  await (await import('./nat.ts')).clearFormer(call, former)
 }
 
 async function orUndo<T>(making: Making, work: () => Promise<T>): Promise<T> {

@@ -21,11 +21,9 @@ import { readOwner } from '../host/store.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf, hasOwnIpam, isDelegated } from './call.ts'
 import { isOwnRule, lookAtOwn, lookForVlanGateway } from './own-check.ts'
-import { refuseUnsupported } from './unsupported.ts'
 
 export async function check(request: Request): Promise<void> {
   const call = callOf(request)
-  refuseUnsupported(request.netconf)
   if (request.netconf.prevResult === undefined) {
     const remedy = 'CHECK compares with the result of ADD: the runtime passes it as prevResult'
     throw new Fault(CODE.invalidConfig, `network "${request.netconf.name}" has no prevResult`, remedy)

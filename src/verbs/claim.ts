@@ -27,6 +27,8 @@ export interface Claim {
   readonly assigned: readonly Assigned[]
   /** Something of a former ADD of this attachment may be there still. */
   readonly isTakenOver: boolean
+  /** That ADD's entry. */
+  readonly former: IndexEntry | undefined
 }
 
 /**
@@ -80,7 +82,7 @@ export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: st
         gateway: range.gateway,
       }))
       const entry = { ...intent, addresses: assigned.map(({ cidr }) => formatCidr(cidr)) }
-      return { entry, assigned, isTakenOver: former !== undefined }
+      return { entry, assigned, isTakenOver: former !== undefined, former }
     } catch (error) {
       if (!former) removeEntry(call.indexFolder, call.key)
       throw error
@@ -131,7 +133,7 @@ function newEntry(call: Call, sandbox: Sandbox, bridge: string, former: IndexEnt
     inode: sandbox.inode,
     hostVeth: call.hostVeth,
     bridge,
-    masquerade: call.netconf.ipMasq ? 'nftables' : 'none',
+    masquerade: call.netconf.ipMasq ? (call.netconf.ipMasqBackend ?? 'nftables') : 'none',
     boot: bootId(),
     time: engine.now(),
   }

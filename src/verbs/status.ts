@@ -20,15 +20,16 @@ import { hasLink, readSysctl } from '../host/machine.ts'
 import { openSession } from '../host/session.ts'
 import { listAddresses } from '../host/store.ts'
 import { findTool, type Tool } from '../host/tools.ts'
+import { withBackend } from './backend.ts'
 import { hasOwnIpam, isEntryDead, type Network, networkOf } from './call.ts'
 import { parseWish } from './claim.ts'
-import { loopbackFault, refuseUnsupported } from './unsupported.ts'
+import { loopbackFault } from './loopback.ts'
 import { toolsOf, vlanObstacle } from './vlans.ts'
 
 const NO_SETS: { readonly sets: readonly RangeSet[] } = { sets: [] }
 
-export async function status({ netconf }: Request): Promise<void> {
-  refuseUnsupported(netconf)
+export async function status(request: Request): Promise<void> {
+  const { netconf } = withBackend(request)
   const network = networkOf(netconf)
   const isOwn = hasOwnIpam(netconf)
   const { sets } = isOwn ? parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, []) : NO_SETS

@@ -1,7 +1,7 @@
 /** Takes an ADD back that failed. What can't be taken back is told on stderr, and stays in the index for DEL. */
 import * as engine from '#engine'
 import { Fault } from '../core/fault.ts'
-import { formatIp } from '../core/ip.ts'
+import { formatCidr, formatIp } from '../core/ip.ts'
 import { line } from '../core/line.ts'
 import { elementsOf, type Step } from '../core/plan.ts'
 import type { Of } from '../core/resource.ts'
@@ -25,12 +25,20 @@ export async function undo(call: Call, { assigned, entry }: Claim, steps: readon
     links: hasMadeVeth && hasLink(call.hostVeth) ? [call.hostVeth] : [],
     elements,
   }
-  const failures = await sweep([victim], call)
+  const failures = await sweep([victim], call, { also: await natUndo(steps) })
   for (const failure of failures) noteOf(failure)
   const added = steps.flatMap(({ resource, isNew }) => (isNew ? [resource] : []))
   const gateway = added.find((resource) => resource.kind === 'vlanGateway')
   const bridge = added.find((resource) => resource.kind === 'bridge')
   if (gateway ?? bridge) await removeUnused(entry.bridge, gateway, bridge !== undefined)
+}
+
+async function natUndo(steps: readonly Step[]): Promise<readonly (() => Promise<void>)[]> {
+  const made = steps.flatMap(({ resource }) => (resource.kind === 'iptables' ? [resource] : []))
+  const first = made[0]
+  if (!first) return []
+  const addresses = made.flatMap(({ pods }) => pods.map(formatCidr))
+  return (await import('./nat.ts')).natRemovals(first.attachment, addresses)
 }
 
 export function noteOf(failure: unknown): void {

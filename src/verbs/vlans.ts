@@ -7,6 +7,7 @@ import { readLinks, readVlans } from '../host/ip-json.ts'
 import { bridgeMac, hasLink } from '../host/machine.ts'
 import type { Session } from '../host/session.ts'
 import type { Tool } from '../host/tools.ts'
+import { ruleTools } from './backend.ts'
 
 /** The host's place in the network's VLAN. */
 export interface VlanGateway {
@@ -55,8 +56,7 @@ export function toolsOf(netconf: NetConf): readonly Tool[] {
   return [
     'ip',
     'nsenter',
-    ...(needsNft(netconf) ? (['nft'] as const) : []),
-    ...(netconf.ipMasq && netconf.ipMasqBackend === 'iptables' ? iptablesTools(netconf) : []),
+    ...ruleTools(netconf),
     ...(hasVlans(netconf) ? (['bridge'] as const) : []),
   ]
 }
