@@ -5,8 +5,8 @@ import {
   commentOf,
   hostVethOf,
   keyOf,
+  labelOf,
   networkInComment,
-  parseLabel,
 } from '../core/attachment.ts'
 import { setPrefix } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
@@ -67,8 +67,9 @@ export function elementsBut(seen: SeenMasquerade, network: string, spared: reado
  */
 export function isOwnLink(link: SeenLink | undefined, attachment: Attachment): boolean {
   if (link?.type !== 'veth' || link.name !== hostVethOf(keyOf(attachment))) return false
-  const labelled = parseLabel(link.alias)
-  return link.alias === undefined || labelled?.network === attachment.network
+  const { network, containerID, ifname } = attachment
+  const label = labelOf({ network, containerID, ifname })
+  return link.alias === undefined || link.alias === label || link.alias.startsWith(`${label}/`)
 }
 
 export function victimOf(traced: Traced, links: readonly string[], elements: readonly string[]): Victim {

@@ -1,0 +1,58 @@
+import { expect, test, vi } from 'vitest'
+import { bridgeMacOf } from '../../src/core/attachment.ts'
+import { bridgeMac, hasInetNat, hasLink, readSysctl, writeSysctl } from '../../src/host/machine.ts'
+import { files, followScripts, written } from './scripted.ts'
+
+vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
+followScripts()
+
+test.each([
+  ['4.19.0-25-amd64', false],
+  ['5.1.21', false],
+  ['5.2.0', true],
+  ['5.10.0-rc1', true],
+  ['6.1.0-37-amd64', true],
+  ['10.0', true],
+  ['', false],
+  ['unknown', false],
+])('Linux %s masquerades in inet: %s', (release, want) => {
+  expect(hasInetNat(release)).toBe(want)
+})
+
+test('the running kernel is asked for its release', () => {
+  files.set('/proc/sys/kernel/osrelease', '5.1.21\n')
+  expect(hasInetNat()).toBe(false)
+  files.set('/proc/sys/kernel/osrelease', '6.1.0\n')
+  expect(hasInetNat()).toBe(true)
+})
+
+test('sysctls are files below /proc/sys', () => {
+  files.set('/proc/sys/net/ipv4/ip_forward', '1\n')
+  writeSysctl('net/ipv4/ip_forward', '0')
+  expect([readSysctl('net/ipv4/ip_forward'), readSysctl('net/none'), written]).toEqual([
+    '1',
+    undefined,
+    ['/proc/sys/net/ipv4/ip_forward=0'],
+  ])
+})
+
+test('a link is there when it has settings', () => {
+  files.set('/proc/sys/net/ipv4/conf/cni0', '')
+  expect([hasLink('cni0'), hasLink('cni1')]).toEqual([true, false])
+})
+
+test.each<[name: string, has: [string, string][], id: string]>([
+  ['the machine ID', [['/etc/machine-id', 'abc\n']], 'abc'],
+  [
+    'the boot ID, where the machine ID is not set yet',
+    [
+      ['/etc/machine-id', '\n'],
+      ['/proc/sys/kernel/random/boot_id', 'def\n'],
+    ],
+    'def',
+  ],
+  ['the boot ID, where there is no machine ID', [['/proc/sys/kernel/random/boot_id', 'def\n']], 'def'],
+])('the hardware address of a bridge stands for %s and the name', (_, has, id) => {
+  for (const [path, content] of has) files.set(path, content)
+  expect(bridgeMac('cni0')).toBe(bridgeMacOf(id, 'cni0'))
+})

@@ -1,0 +1,157 @@
+import { expect, test, vi } from 'vitest'
+import { CODE } from '../../src/core/fault.ts'
+import { openSession } from '../../src/host/session.ts'
+import { followScripts, IP, inside, missing, printed, script } from './scripted.ts'
+
+vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
+followScripts()
+
+const cni0 = [{ ifindex: 2, ifname: 'cni0' }]
+const eth0 = [{ ifindex: 3, ifname: 'eth0' }]
+
+test('a dialog: each question has its answer', async () => {
+  script({
+    argv: IP,
+    dialog: [
+      { told: 'addr show dev cni0\naddr show dev eth0\n', prints: [printed(...cni0), printed(...eth0)] },
+      { told: 'link set dev cni0 up\naddr show dev cni0\n', prints: [printed(...cni0)] },
+    ],
+  })
+  const session = openSession()
+  expect(await session.run(['addr show dev cni0', 'addr show dev eth0'])).toEqual([cni0, eth0])
+  expect(await session.run(['link set dev cni0 up', 'addr show dev cni0'])).toEqual([cni0])
+  expect(await session.close()).toEqual([])
+})
+
+test('a namespace is entered first', async () => {
+  script({ argv: inside(...IP), dialog: [{ told: 'route show table all dev eth0\n', prints: ['[]\n'] }] })
+  const session = openSession('/proc/7/fd/5')
+  expect(await session.run(['route show table all dev eth0'])).toEqual([[]])
+  expect(await session.close()).toEqual([])
+})
+
+test('an answer that comes in pieces is waited for', async () => {
+  const text = printed(...cni0) + printed(...eth0)
+  script({ argv: IP, dialog: [{ told: 'addr show dev cni0\naddr show dev eth0\n', prints: [...text] }] })
+  const session = openSession()
+  expect(await session.run(['addr show dev cni0', 'addr show dev eth0'])).toEqual([cni0, eth0])
+  await session.close()
+})
+
+test('lines that show nothing are not waited for', async () => {
+  script({ argv: IP, dialog: [{ told: 'link del dev veth1\nlink del dev veth2\n' }] })
+  const session = openSession()
+  expect(await session.run(['link del dev veth1', 'link del dev veth2'])).toEqual([])
+  expect(await session.close()).toEqual([])
+})
+
+test('a question that fails leaves its answer out, and is told at the end', async () => {
+  script({
+    argv: IP,
+    dialog: [
+      {
+        told: 'addr show dev veth1\naddr show dev cni0\n',
+        complains: 'Device "veth1" does not exist.\nCommand failed -:1\n',
+        prints: [printed(...cni0)],
+      },
+      {
+        told: 'addr show dev veth2\n',
+        complains: 'Device "veth2" does not exist.\nCommand failed -:3\n',
+      },
+    ],
+    exit: { status: 1 },
+  })
+  const session = openSession()
+  expect(await session.run(['addr show dev veth1', 'addr show dev cni0'])).toEqual([cni0])
+  expect(await session.run(['addr show dev veth2'])).toEqual([])
+  expect(await session.close()).toEqual([
+    { line: 'addr show dev veth1', text: 'Device "veth1" does not exist.' },
+    { line: 'addr show dev veth2', text: 'Device "veth2" does not exist.' },
+  ])
+})
+
+test('what failed is told with its line, whichever go it was in', async () => {
+  script({
+    argv: IP,
+    dialog: [
+      { told: 'link set dev a up\nlink set dev b up\n', complains: 'Cannot find device "b"\nCommand failed -:2\n' },
+      {
+        told: 'link add name c type veth\nroute append 10.0.0.0/8 via 192.0.2.1 dev a\n',
+        complains:
+          'Warning: something is deprecated.\n' +
+          'RTNETLINK answers: File exists\nCommand failed -:3\n' +
+          'Error: Nexthop has invalid gateway.\nsecond line\nCommand failed -:4\n',
+      },
+      { told: 'link set dev d up\n', complains: 'Command failed -:5\n' },
+    ],
+    exit: { status: 1 },
+  })
+  const session = openSession()
+  await session.run(['link set dev a up', 'link set dev b up'])
+  await session.run(['link add name c type veth', 'route append 10.0.0.0/8 via 192.0.2.1 dev a'])
+  await session.run(['link set dev d up'])
+  expect(await session.close()).toEqual([
+    { line: 'link set dev b up', text: 'Cannot find device "b"' },
+    { line: 'link add name c type veth', text: 'RTNETLINK answers: File exists' },
+    { line: 'route append 10.0.0.0/8 via 192.0.2.1 dev a', text: 'Nexthop has invalid gateway.; second line' },
+    { line: 'link set dev d up', text: 'failed' },
+  ])
+})
+
+test('complaints of a process that ends well are warnings', async () => {
+  script({ argv: IP, dialog: [{ told: 'link set dev a up\n', complains: 'Warning: whatever\nand more\n' }] })
+  const session = openSession()
+  await session.run(['link set dev a up'])
+  expect(await session.close()).toEqual([])
+})
+
+test('what is no JSON is told as what it is', async () => {
+  script({ argv: IP, dialog: [{ told: 'addr show dev a\n', prints: ['BusyBox v1.36 multi-call binary\n'] }] })
+  const session = openSession()
+  await expect(session.run(['addr show dev a'])).rejects.toThrow(
+    expect.objectContaining({
+      code: CODE.tool,
+      message: 'ip printed no JSON',
+      details: 'install iproute2 (found: BusyBox v1.36 multi-call binary)',
+    }),
+  )
+  await session.close()
+})
+
+test('a process that dies before it answers is not waited for', async () => {
+  script({
+    argv: inside(...IP),
+    dialog: [{ told: 'addr show dev a\naddr show dev b\n', prints: [printed(...cni0)], dies: true }],
+    exit: { status: 1, stderr: 'nsenter: reassociate to namespace failed: Invalid argument\n' },
+  })
+  const session = openSession('/proc/7/fd/5')
+  expect(await session.run(['addr show dev a', 'addr show dev b'])).toEqual([cni0])
+  expect(await session.close()).toEqual([
+    { line: '', text: 'nsenter: reassociate to namespace failed: Invalid argument' },
+  ])
+})
+
+test.each<[name: string, exit: object, text: string]>([
+  ['that is killed by the deadline', { status: 137, timedOut: true }, 'ip did not end within 30 s and was killed'],
+  ['that is killed by somebody', { status: 137 }, 'ended with status 137'],
+  ['that is no iproute2', { status: 255, stderr: 'Option "-force" is unknown.\n' }, 'Option "-force" is unknown.'],
+])('a process %s is an error of no line', async (_, exit, text) => {
+  script({ argv: IP, dialog: [{ told: 'link set dev a up\n' }], exit })
+  const session = openSession()
+  await session.run(['link set dev a up'])
+  expect(await session.close()).toEqual([{ line: '', text }])
+})
+
+test.each([
+  ['ip', 'iproute2'],
+  ['nsenter', 'util-linux'],
+])('without %s nothing is started', (tool, name) => {
+  missing.add(tool)
+  expect(() => openSession('/proc/7/fd/5')).toThrow(
+    expect.objectContaining({
+      code: CODE.tool,
+      message: `the tool ${tool} is missing`,
+      details: expect.stringContaining(`install the package ${name}`),
+    }),
+  )
+})
