@@ -3,8 +3,6 @@
 export interface Traces {
   /** The boot that the attachment was made in. */
   readonly boot: string
-  /** Milliseconds since 1970. */
-  readonly time: number
   /** Does the recorded path still lead to the recorded namespace? */
   readonly netnsLives: boolean
   readonly hostVethLives: boolean
@@ -12,15 +10,11 @@ export interface Traces {
   readonly makerLives: boolean
 }
 
-/** Milliseconds for which an attachment is left alone, dead or not: its ADD may be under way. */
-export const GRACE = 10_000
-
 /**
- * Dead: of another boot; or its namespace is gone, and the host end with it, and it is not brand-new. A clock that
- * was set back makes nothing look old.
+ * Dead: of another boot; or its namespace is gone, and the host end with it, and nobody is about to make it. No clock
+ * has a say, since clocks are set.
  */
-export function isDead(traces: Traces, now: { readonly boot: string; readonly time: number }): boolean {
-  if (traces.boot !== now.boot) return true
-  if (traces.netnsLives || traces.hostVethLives || traces.makerLives) return false
-  return now.time - traces.time > GRACE
+export function isDead(traces: Traces, boot: string): boolean {
+  if (traces.boot !== boot) return true
+  return !traces.netnsLives && !traces.hostVethLives && !traces.makerLives
 }

@@ -36,7 +36,13 @@ export function parseNat(text: string): SavedNat {
 
 function parseRule(line: string): NatRule {
   const rule = { chain: '', source: '', destination: '', comment: '', target: '' }
-  const members = { '-A': 'chain', '-s': 'source', '-d': 'destination', '--comment': 'comment', '-j': 'target' } as const
+  const members = {
+    '-A': 'chain',
+    '-s': 'source',
+    '-d': 'destination',
+    '--comment': 'comment',
+    '-j': 'target',
+  } as const
   const words = wordsOf(line)
   words.forEach((word, i) => {
     if (!Object.hasOwn(members, word)) return

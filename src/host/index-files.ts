@@ -36,10 +36,10 @@ export function indexFolder(dataDir: string, network: string): string {
   return `${RUN_FOLDER}/${network}${dataDir === DEFAULT_DATA_DIR ? '' : suffixOf(dataDir)}`
 }
 
-/** `@%var%lib%other`; digits instead of what is too long for a file's name. */
+/** `@%var%lib%other`; digits instead of what is too long for a file's name, or could mean another one. */
 function suffixOf(dataDir: string): string {
-  const text = dataDir.replaceAll('%', '%%').replaceAll('/', '%')
-  return `@${text.length < 100 ? text : digest(dataDir).slice(0, 16)}`
+  const isPlain = dataDir.length < 100 && !dataDir.includes('%')
+  return `@${isPlain ? dataDir.replaceAll('/', '%') : digest(dataDir).slice(0, 16)}`
 }
 
 function entryPath(folder: string, key: string): string {
@@ -71,9 +71,31 @@ export function writeEntry(folder: string, entry: IndexEntry): void {
   replaceFile(entryPath(folder, keyOf(entry)), JSON.stringify(entry), 0o600)
 }
 
-export function removeEntry(folder: string, key: string): void {
+/** Removes an attachment's entry, and the notes of its addresses. */
+export function removeEntry(folder: string, key: string, addresses: readonly string[] = []): void {
+  for (const address of addresses) {
+    if (readIfThere(notePath(folder, address)) === key.slice(0, 32)) removeIfThere(notePath(folder, address))
+  }
   removeIfThere(entryPath(folder, key))
   removeIfThere(draftOf(entryPath(folder, key)))
+}
+
+function notePath(folder: string, address: string): string {
+  return `${folder}/${address}`
+}
+
+/** Notes who has an address, so that it is not given out again when the store has lost the reservation. */
+export function noteAddress(folder: string, address: string, key: string): void {
+  const path = notePath(folder, address)
+  removeIfThere(path)
+  engine.createFile(path, key.slice(0, 32), 0o600)
+}
+
+/** The entry of the attachment that an address is noted for. */
+export function readHolderOf(folder: string, address: string): IndexEntry | undefined {
+  const key = readIfThere(notePath(folder, address))
+  const entry = key && readEntry(folder, key)
+  return entry && entry !== 'damaged' ? entry : undefined
 }
 
 /** All readable entries of a network. */

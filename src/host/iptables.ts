@@ -9,7 +9,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import type { Family } from '../core/ip.ts'
 import { NO_NAT, parseNat, type SavedNat } from '../core/nat.ts'
 import type { Exit } from '../engine/engine.ts'
-import { findTool, lookUpTool, type Tool, TOOL_ENV } from './tools.ts'
+import { findTool, lookUpTool, TOOL_ENV, type Tool } from './tools.ts'
 
 /** Seconds to wait for /run/xtables.lock, which all of iptables' users hold in turn. */
 const LOCK_WAIT = 15

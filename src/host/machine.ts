@@ -20,6 +20,11 @@ export function hasLink(name: string): boolean {
   return statIfThere(`/proc/sys/net/ipv4/conf/${name}`) !== undefined
 }
 
+/** When the machine was booted, in milliseconds since 1970, by today's clock (proc(5), btime of /proc/stat). */
+export function bootTime(): number {
+  return Number(/^btime (\d+)$/m.exec(readIfThere('/proc/stat') ?? '')?.[1] ?? 0) * 1000
+}
+
 /** NAT in the `inet` family came with Linux 5.2. */
 export function hasInetNat(release: string = readSysctl('kernel/osrelease') ?? ''): boolean {
   const [major = 0, minor = 0] = release.split('.').map((part) => Number.parseInt(part, 10))

@@ -1,7 +1,8 @@
 /** The nft rules and chains of the reference plugin, which its comments and names tell. */
-import { lookUpTool } from './tools.ts'
-import { type NftObject, nftFault, readTable, runNft } from './nft.ts'
+
 import { TABLE } from '../core/kinds/masquerade.ts'
+import { type NftObject, nftFault, readTable, runNft } from './nft.ts'
+import { lookUpTool } from './tools.ts'
 
 interface Rule {
   /** `inet cni_plugins_masquerade masq_checks handle 6`: what nft deletes it by. */

@@ -32,13 +32,15 @@ export interface LockedStore {
   readonly isLocked: true
 }
 
+export type LivingHolder = (address: string) => Owner | undefined
+
 /** Milliseconds to wait for the lock, and after which a holder that shows no sign of life is taken for dead. */
 const WAIT = 20_000
 const STALE = 3_000
 /** Free addresses are found by trying, up to this many; then by listing. */
 const TRIES = 64
 /** A file without owner that is older than this was left by a crash, not by a writer between its two steps. */
-const EMPTY_GRACE = 30_000
+export const EMPTY_GRACE = 30_000
 const FILE_MODE = 0o600
 
 export function storeFolder(dataDir: string, network: string): string {
@@ -147,7 +149,7 @@ export function isOwner(owner: Owner | undefined, wanted: Owner): boolean {
 /**
  * Reserves one address of each set: the one that was asked for, else the next free one behind the last reserved.
  * All or none.
- * @param reclaim called once when a set is exhausted; true when it freed something
+ * @param livingHolder who is known to use an address, whatever the store says: it may have lost the reservation
  * @throws Fault 100 when a set has no free address, 101 when an asked-for one is taken
  */
 export function reserve(
@@ -155,15 +157,13 @@ export function reserve(
   sets: readonly RangeSet[],
   asked: readonly (Candidate | undefined)[],
   owner: Owner,
-  reclaim: () => boolean,
+  livingHolder: LivingHolder,
 ): readonly Candidate[] {
   const taken: Candidate[] = []
   try {
     sets.forEach((set, i) => {
       const wanted = asked[i]
-      const mine = wanted
-        ? takeAsked(store, wanted, owner, reclaim)
-        : (takeNext(store, set, i, owner) ?? (reclaim() ? takeNext(store, set, i, owner) : undefined))
+      const mine = wanted ? takeAsked(store, wanted, owner, livingHolder) : takeNext(store, set, i, owner, livingHolder)
       if (!mine) throw exhausted(set, i, store.folder)
       taken.push(mine)
       writeHint(store, i, mine.ip)
@@ -181,16 +181,21 @@ function exhausted(set: RangeSet, index: number, folder: string): Fault {
   return new Fault(CODE.exhausted, `no free address in range set ${index} (${ranges})`, remedy)
 }
 
-function takeAsked(store: LockedStore, wanted: Candidate, owner: Owner, reclaim: () => boolean): Candidate {
+function takeAsked(store: LockedStore, wanted: Candidate, owner: Owner, livingHolder: LivingHolder): Candidate {
   const address = formatIp(wanted.ip)
-  if (take(store, address, owner) || isOwner(readOwner(store.folder, address), owner)) return wanted
-  if (reclaim() && take(store, address, owner)) return wanted
+  if (take(store, address, owner, livingHolder) || isOwner(readOwner(store.folder, address), owner)) return wanted
   const holder = readOwner(store.folder, address)
   const who = holder ? `container ${holder.containerID}, interface ${holder.ifname}` : 'an unknown owner'
   throw new Fault(CODE.conflict, `address ${address} is taken`, `it is reserved by ${who} in ${store.folder}`)
 }
 
-function takeNext(store: LockedStore, set: RangeSet, index: number, owner: Owner): Candidate | undefined {
+function takeNext(
+  store: LockedStore,
+  set: RangeSet,
+  index: number,
+  owner: Owner,
+  livingHolder: LivingHolder,
+): Candidate | undefined {
   const last = parseIp(readQuietly(hintPath(store.folder, index))?.trim() ?? '')
   let tries = 0
   let listed: ReadonlySet<string> | undefined
@@ -200,7 +205,7 @@ function takeNext(store: LockedStore, set: RangeSet, index: number, owner: Owner
       listed ??= new Set(listIfThere(store.folder))
       if (listed.has(address)) continue
     }
-    if (take(store, address, owner)) return candidate
+    if (take(store, address, owner, livingHolder)) return candidate
   }
   return undefined
 }
@@ -209,15 +214,19 @@ function takeNext(store: LockedStore, set: RangeSet, index: number, owner: Owner
  * Takes an address: creates its file, which fails when there is one, and writes the owner in the same breath. What a
  * crash between the two leaves is an empty file, and an empty file that has aged is nobody's.
  */
-function take(store: LockedStore, address: string, owner: Owner): boolean {
+function take(store: LockedStore, address: string, owner: Owner, livingHolder: LivingHolder): boolean {
   const path = pathOf(store.folder, address)
   try {
     engine.createFile(path, ownerText(owner), FILE_MODE)
-    return true
   } catch (error) {
     if (!isFileError(error, 'EEXIST')) throw error
-    return heal(path, owner)
+    if (!heal(path, owner)) return false
   }
+  const living = livingHolder(address)
+  if (!living || isOwner(living, owner)) return true
+  // Somebody cleared the store while this one lives: the reservation is put back.
+  engine.overwriteFile(path, ownerText(living))
+  return false
 }
 
 function heal(path: string, owner: Owner): boolean {
@@ -230,6 +239,25 @@ function heal(path: string, owner: Owner): boolean {
 /** Frees an address that this owner holds. True when it did; an address of somebody else is left alone. */
 export function release(store: LockedStore, address: string, owner: Owner): boolean {
   return isOwner(readOwner(store.folder, address), owner) && removeIfThere(pathOf(store.folder, address))
+}
+
+/** When an address was reserved, in milliseconds since 1970; undefined when it is not, or by no plain file. */
+export function reservedAt(folder: string, address: string): number | undefined {
+  const seen = statIfThere(pathOf(folder, address))
+  return seen?.kind === 'file' ? seen.modified : undefined
+}
+
+const BOOT_NOTE = 'pontoon.boot'
+
+/** The boot in which the store was last looked through for what another boot left; undefined when it never was. */
+export function readBootNote(folder: string): string | undefined {
+  return readQuietly(`${folder}/${BOOT_NOTE}`)?.trim()
+}
+
+export function writeBootNote(store: LockedStore, boot: string): void {
+  const path = `${store.folder}/${BOOT_NOTE}`
+  if (statIfThere(path)) engine.overwriteFile(path, boot)
+  else engine.createFile(path, boot, FILE_MODE)
 }
 
 /** Frees an address whatever its file says: for files that no owner can be read from. */

@@ -34,7 +34,7 @@ export interface Ground {
 export interface SweepHands {
   readonly host?: Session | undefined
   readonly nft?: NftProcess | undefined
-  /** Removals of other rules, which run beside and fail each by itself. */
+  /** Removals of other rules, which run beside and fail each by itself. They are found again without the index. */
   readonly also?: readonly (() => Promise<void>)[]
 }
 
@@ -60,11 +60,12 @@ export async function sweep(
       return false
     }
   }
+  const others = (hands.also ?? []).map(attempt)
   const outcomes = await Promise.all([
     attempt(() => removeLinks(links, hands.host)),
     attempt(() => removeRules(elements, hands.nft)),
-    ...(hands.also ?? []).map(attempt),
   ])
+  await Promise.all(others)
   // What still carries traffic keeps its address.
   if (outcomes.every((done) => done)) await attempt(() => free(victims, ground, alien))
   return failures
@@ -113,7 +114,7 @@ async function free(victims: readonly Victim[], ground: Ground, alien: readonly 
   }
   const first = failures[0]
   if (first) throw first
-  for (const { attachment } of victims) removeEntry(ground.indexFolder, keyOf(attachment))
+  for (const { attachment, addresses } of victims) removeEntry(ground.indexFolder, keyOf(attachment), addresses)
 }
 
 /** Throws what a sweep could not do, as one error. */

@@ -9,7 +9,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp } from '../core/ip.ts'
 import { elementsOf, type Step } from '../core/plan.ts'
 import { type Assigned, defaultRoutes, type RouteText, resolveRoutes } from '../core/routes.ts'
-import { writeEntry } from '../host/index-files.ts'
+import { noteAddress, writeEntry } from '../host/index-files.ts'
 import { startNft } from '../host/nft.ts'
 import { findTool } from '../host/tools.ts'
 import type { Ahead } from './ahead.ts'
@@ -21,6 +21,7 @@ import { loopbackFault } from './loopback.ts'
 import { chooseMac } from './mac.ts'
 import { endsOf, type Links, type Making, make, orDrop } from './make.ts'
 import { undo } from './undo.ts'
+import { withoutPrefix } from './victims.ts'
 import { findVlanGateway, toolsOf, vlanInterfaces } from './vlans.ts'
 
 /** What was made, for the result. */
@@ -59,7 +60,9 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
       const routes = completeRoutes(netconf, netconf.ipam?.routes ?? [], claimed.assigned)
       return { links: await make(making, desiredOf(making, claimed.assigned, routes), hands), ...claimed, routes, dns }
     })
-    writeEntry(call.indexFolder, doneEntry(claimed, made, making.taken))
+    const entry = doneEntry(claimed, made, making.taken)
+    writeEntry(call.indexFolder, entry)
+    for (const cidr of entry.addresses) noteAddress(call.indexFolder, withoutPrefix(cidr), call.key)
     return renderResult(toResult(call, made, mac), netconf.cniVersion)
   } finally {
     sandbox.close()

@@ -73,12 +73,11 @@ function podName({ namespace, name }: { readonly namespace: string; readonly nam
 export function isEntryDead(entry: IndexEntry): boolean {
   const traces = {
     boot: entry.boot,
-    time: entry.time,
     netnsLives: isSameNamespace(entry.netns, entry.device, entry.inode),
     hostVethLives: hasLink(entry.hostVeth),
     makerLives: isMakerAlive(entry),
   }
-  return isDead(traces, { boot: bootId(), time: engine.now() })
+  return isDead(traces, bootId())
 }
 
 /** No ADD takes longer: after that the process ID is another's. In milliseconds. */

@@ -9,12 +9,21 @@ import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp, type Ip, parseCidr, parseIp } from '../core/ip.ts'
 import { parseRangeSets, type RangeSet } from '../core/ranges.ts'
 import type { Assigned } from '../core/routes.ts'
-import { bootId, type IndexEntry, readEntry, removeEntry, writeEntry } from '../host/index-files.ts'
+import { bootId, type IndexEntry, readEntry, readHolderOf, removeEntry, writeEntry } from '../host/index-files.ts'
 import { hasLink } from '../host/machine.ts'
 import { isSameNamespace, type Sandbox } from '../host/sandbox.ts'
-import { isOwner, type LockedStore, lockStore, readLeases, readOwner, release, reserve } from '../host/store.ts'
-import { type Call, dataDirOf, isMakerAlive } from './call.ts'
-import { reclaim } from './reclaim.ts'
+import {
+  isOwner,
+  type LivingHolder,
+  type LockedStore,
+  lockStore,
+  readLeases,
+  readOwner,
+  release,
+  reserve,
+} from '../host/store.ts'
+import { type Call, dataDirOf, isEntryDead, isMakerAlive } from './call.ts'
+import { orReclaim } from './reclaim.ts'
 import { withoutPrefix } from './victims.ts'
 
 export interface Wish {
@@ -62,6 +71,11 @@ function parseAsked(text: string, code: number, where: string): Ip {
  *   had
  */
 export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
+  const work = () => tryClaim(call, wish, sandbox, bridge)
+  return wish.sets.length > 0 ? orReclaim(call, work) : work()
+}
+
+async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
   // Without own addresses there is no store to lock; the index does to keep two ADDs of one attachment apart.
   const folder = wish.sets.length > 0 ? call.storeFolder : call.indexFolder
   const claimed = await lockStore(folder, true, (store) => {
@@ -70,9 +84,8 @@ export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: st
     const intent = newEntry(call, sandbox, bridge, former)
     writeEntry(call.indexFolder, intent)
     try {
-      const taken = reserve(store, wish.sets, withFormer(wish, former, call, store), call.owner, () =>
-        reclaim(call, store),
-      )
+      const asked = withFormer(wish, former, call, store)
+      const taken = reserve(store, wish.sets, asked, call.owner, livingHolderIn(call.indexFolder))
       const left = (former?.addresses ?? []).map(withoutPrefix)
       for (const address of left) {
         if (!taken.some(({ ip }) => formatIp(ip) === address)) release(store, address, call.owner)
@@ -89,6 +102,14 @@ export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: st
     }
   })
   return claimed as Claim // the folder is made, so the work was done
+}
+
+/** Whoever the index knows to use an address, and is not dead. */
+export function livingHolderIn(indexFolder: string): LivingHolder {
+  return (address) => {
+    const entry = readHolderOf(indexFolder, address)
+    return entry && !isEntryDead(entry) ? entry : undefined
+  }
 }
 
 /** The entry of a former ADD that may be taken over, undefined when there was none. */

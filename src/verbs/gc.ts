@@ -15,6 +15,7 @@ import { readLeases } from '../host/store.ts'
 import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { isEntryDead, isMakerAlive, type Network, networkOf } from './call.ts'
+import type { Garbage } from './foreign-gc.ts'
 import { elementsBut, elementsNamed, isOwnLink, victimOf, withoutPrefix } from './victims.ts'
 
 /** Is this attachment to be spared? */
@@ -36,11 +37,45 @@ export async function gc({ netconf }: Request): Promise<void> {
       elementsNamed(masquerade, traced.attachment),
     ),
   )
-  const failures = await sweep(
-    [...victims, ...orphans(network, masquerade, entries, victims, netconf.validAttachments)],
-    network,
-  )
+  const named = sparedBy(network, entries)
+  const also: (() => Promise<void>)[] = []
+  const foreign = await ofReference({ netconf, victims, spared: named, kept: keptBy(network, entries, spares) }, also)
+  const others = named ? orphans(network, masquerade, victims, named) : []
+  const failures = await sweep([...victims, ...others, ...foreign], network, { also })
   throwFailures(failures, `GC of network "${netconf.name}"`)
+}
+
+/** What has the reference's form. Host ends that can't be looked for are a failure of their own. */
+async function ofReference(garbage: Garbage, also: (() => Promise<void>)[]): Promise<readonly Victim[]> {
+  const { findLinks, removalsOf } = await import('./foreign-gc.ts')
+  also.push(...removalsOf(garbage))
+  try {
+    const links = await findLinks(garbage)
+    return links.length > 0 ? [{ ...nobody(garbage.netconf.name), links }] : []
+  } catch (error) {
+    also.push(() => Promise.reject(error))
+    return []
+  }
+}
+
+/** With a list: those in it, and those whose ADD is under way; undefined without. */
+function sparedBy({ netconf }: Network, entries: readonly IndexEntry[]): readonly Attachment[] | undefined {
+  if (!netconf.validAttachments) return undefined
+  return [...netconf.validAttachments, ...entries.filter(isMakerAlive)].map(({ containerID, ifname }) => ({
+    network: netconf.name,
+    containerID,
+    ifname,
+  }))
+}
+
+/** The addresses of those that stay: `containerID address`. */
+function keptBy({ storeFolder }: Network, entries: readonly IndexEntry[], spares: Spares): ReadonlySet<string> {
+  const leases = readLeases(storeFolder).flatMap(({ address, owner }) => (owner ? [{ ...owner, address }] : []))
+  const indexed = entries.flatMap((entry) =>
+    entry.addresses.map((cidr) => ({ ...entry, address: withoutPrefix(cidr) })),
+  )
+  const kept = [...leases, ...indexed].filter(spares)
+  return new Set(kept.map(({ containerID, address }) => `${containerID} ${address}`))
 }
 
 /** With a list: those in it, and those whose ADD is under way. Without: all but the dead. */
@@ -97,21 +132,18 @@ function collect(
 function orphans(
   { netconf }: Network,
   masquerade: typeof NO_MASQUERADE,
-  entries: readonly IndexEntry[],
   victims: readonly Victim[],
-  valid: Request['netconf']['validAttachments'],
+  named: readonly Attachment[],
 ): readonly Victim[] {
-  if (!valid) return []
-  const named = [...valid, ...entries.filter(isMakerAlive)].map(({ containerID, ifname }) => ({
-    network: netconf.name,
-    containerID,
-    ifname,
-  }))
   const known = new Set(victims.flatMap(({ elements }) => elements))
   const elements = elementsBut(masquerade, netconf.name, named).filter((element) => !known.has(element))
   if (elements.length === 0) return []
-  const nobody = { network: netconf.name, containerID: '', ifname: '' }
-  return [{ attachment: nobody, owner: nobody, addresses: [], links: [], elements }]
+  return [{ ...nobody(netconf.name), elements }]
+}
+
+function nobody(network: string): Victim {
+  const attachment = { network, containerID: '', ifname: '' }
+  return { attachment, owner: attachment, addresses: [], links: [], elements: [] }
 }
 
 async function readVeths(): Promise<ReadonlyMap<string, SeenLink>> {

@@ -61,31 +61,56 @@ async function readPorts(names: readonly string[]): Promise<readonly SeenLink[]>
 /** By the namespace that the caller names; when it names none, by all that there are. */
 async function findPeer(suspect: Suspect, ports: readonly SeenLink[]): Promise<SeenLink | undefined> {
   const sandbox = openSandbox(suspect.netns)
-  if (sandbox) {
-    try {
-      return sandbox.isOwn ? undefined : await findIn(sandbox.handle, suspect, ports, true)
-    } finally {
-      sandbox.close()
-    }
+  if (!sandbox) return (await findPeers([suspect], ports))[0]
+  try {
+    const inside = sandbox.isOwn ? [] : await readVeths(sandbox.handle)
+    return inside.flatMap((link) => peerOf(link, suspect, ports, true))[0]
+  } finally {
+    sandbox.close()
   }
-  if (suspect.addresses.length === 0) return undefined
-  for (const path of listNamespaces()) {
-    const found = await findIn(path, suspect, ports, false)
-    if (found) return found
-  }
-  return undefined
 }
 
-async function findIn(
-  netns: string,
-  { ifname, addresses }: Suspect,
+/** Goes through all namespaces: the interface with an address that only the attachment can have is its. */
+async function findPeers(
+  suspects: readonly Pick<Suspect, 'ifname' | 'addresses'>[],
+  ports: readonly SeenLink[],
+): Promise<readonly SeenLink[]> {
+  const known = suspects.filter(({ addresses }) => addresses.length > 0)
+  if (known.length === 0 || ports.length === 0) return []
+  const found: SeenLink[] = []
+  for (const path of listNamespaces()) {
+    const inside = await readVeths(path)
+    found.push(...known.flatMap((suspect) => inside.flatMap((link) => peerOf(link, suspect, ports, false))))
+  }
+  return found
+}
+
+/** For attachments of which nothing but the store is known. */
+export async function findHostEndsOf(
+  suspects: readonly Pick<Suspect, 'ifname' | 'addresses'>[],
+  bridge: string,
+): Promise<readonly string[]> {
+  const found = await findPeers(suspects, suspects.length > 0 ? await readPorts([bridge]) : [])
+  return [...new Set(found.map(({ name }) => name))]
+}
+
+/** A namespace that has gone, or can't be entered, has none. */
+async function readVeths(netns: string): Promise<readonly SeenLink[]> {
+  const session = openSession(netns)
+  const links = readLinks(await session.run(['addr show type veth']))
+  await session.close()
+  return [...links.values()]
+}
+
+/** A reservation of the oldest format names no interface: then the address alone has to do. */
+function peerOf(
+  inside: SeenLink,
+  { ifname, addresses }: Pick<Suspect, 'ifname' | 'addresses'>,
   ports: readonly SeenLink[],
   mayBeBare: boolean,
-): Promise<SeenLink | undefined> {
-  const session = openSession(netns)
-  const inside = readLinks(await session.run([line`addr show dev ${ifname}`])).get(ifname)
-  await session.close() // one that has no such interface, or can't be entered, is not the one
-  const holds = inside && holdsOneOf(inside, addresses)
-  if (!holds || (holds === 'bare' && !mayBeBare)) return undefined
-  return ports.find((port) => arePaired(port, inside))
+): readonly SeenLink[] {
+  if (ifname !== '' && inside.name !== ifname) return []
+  const holds = holdsOneOf(inside, addresses)
+  if (!holds || (holds === 'bare' && !mayBeBare)) return []
+  return ports.filter((port) => arePaired(port, inside))
 }

@@ -5,12 +5,12 @@ import { parseResult, renderResult } from '../cni/result.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp } from '../core/ip.ts'
 import { resolveRoutes } from '../core/routes.ts'
-import { isOwner, lockStore, readLeases, release, reserve } from '../host/store.ts'
+import { isOwner, type LockedStore, lockStore, readLeases, release, reserve } from '../host/store.ts'
 import { throwFailures } from '../host/sweep.ts'
 import { type Call, callOf, networkOf } from './call.ts'
-import { nameOf, parseWish } from './claim.ts'
+import { livingHolderIn, nameOf, parseWish } from './claim.ts'
 import { readDns } from './dns.ts'
-import { reclaim } from './reclaim.ts'
+import { orReclaim } from './reclaim.ts'
 
 /** @returns the result document of ADD, '' for the other verbs */
 export async function ipam(request: Request): Promise<string> {
@@ -30,12 +30,13 @@ async function add(request: Request): Promise<string> {
   const routes = netconf.ipam?.routes ?? []
   resolveRoutes(routes, [], request.ifname)
   const dns = readDns({ ...netconf, dns: undefined })
-  const taken = await lockStore(call.storeFolder, true, (store) => {
+  const take = (store: LockedStore) => {
     if (readLeases(call.storeFolder).some(({ owner }) => isOwner(owner, call.owner))) {
       throw new Fault(CODE.conflict, `${nameOf(call)} has an address already`, 'call DEL first')
     }
-    return reserve(store, wish.sets, wish.asked, call.owner, () => reclaim(call, store))
-  })
+    return reserve(store, wish.sets, wish.asked, call.owner, livingHolderIn(call.indexFolder))
+  }
+  const taken = await orReclaim(call, () => lockStore(call.storeFolder, true, take), 'none')
   const ips = (taken ?? []).map(({ ip, range }) => ({
     address: formatCidr({ ip, prefix: range.subnet.prefix }),
     ...(range.gateway ? { gateway: formatIp(range.gateway) } : {}),

@@ -1,22 +1,122 @@
-/** Frees the reservations of the dead, when addresses run out and on the first ADD after a boot. */
+/**
+ * Frees what the dead hold, when addresses run out and on the first ADD after a boot. Without it a node whose power
+ * failed, or whose runtime crashed, would run out of addresses: nobody sends DEL for those pods.
+ */
 import * as engine from '#engine'
-import { keyOf } from '../core/attachment.ts'
-import { listEntries, removeEntry } from '../host/index-files.ts'
-import { type LockedStore, release } from '../host/store.ts'
+import { parseLabel } from '../core/attachment.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { line } from '../core/line.ts'
+import { bootId, listEntries } from '../host/index-files.ts'
+import { readLinks } from '../host/ip-json.ts'
+import { bootTime, hasLink } from '../host/machine.ts'
+import { openSession } from '../host/session.ts'
+import {
+  EMPTY_GRACE,
+  type Lease,
+  lockStore,
+  readBootNote,
+  readLeases,
+  release,
+  releaseAlien,
+  reservedAt,
+  writeBootNote,
+} from '../host/store.ts'
+import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
 import { isEntryDead, type Network } from './call.ts'
+import { withoutPrefix } from './victims.ts'
 
-/** @returns true when an address became free */
-export function reclaim(network: Network, store: LockedStore): boolean {
-  let freed = 0
-  for (const entry of listEntries(network.indexFolder)) {
-    if (!isEntryDead(entry)) continue
-    for (const cidr of entry.addresses) {
-      const address = cidr.split('/')[0] ?? ''
-      if (!release(store, address, entry)) continue
-      freed++
-      engine.writeStderr(`pontoon: reclaimed ${address} of container ${entry.containerID}, which is gone\n`)
-    }
-    removeEntry(network.indexFolder, keyOf(entry))
+/** Where a pod of the network can be seen: as a port of the bridge, or, in the role host-local, nowhere. */
+export type Sight = 'bridge' | 'none'
+
+/**
+ * Does work that reserves addresses; first of a boot, and again when there was none free, with what the dead held.
+ * What can't be reclaimed fails no ADD that finds an address all the same.
+ */
+export async function orReclaim<T>(network: Network, work: () => Promise<T>, sight: Sight = 'bridge'): Promise<T> {
+  if (readBootNote(network.storeFolder) !== bootId()) await bestEffort(network, sight)
+  try {
+    return await work()
+  } catch (error) {
+    const isFull = error instanceof Fault && (error.code === CODE.exhausted || error.code === CODE.conflict)
+    if (!isFull || (await bestEffort(network, sight)) === 0) throw error
+    return work()
   }
-  return freed > 0
+}
+
+async function bestEffort(network: Network, sight: Sight): Promise<number> {
+  try {
+    return await reclaim(network, sight)
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error)
+    engine.writeStderr(`pontoon: could not reclaim what the dead hold: ${text}\n`)
+    return 0
+  }
+}
+
+/**
+ * Frees what is provably dead: attachments of the index whose namespace and host end are gone; reservations that the
+ * index does not know, of another boot; files that a crash left without an owner.
+ * @returns how many addresses it freed
+ */
+export async function reclaim(network: Network, sight: Sight = 'bridge'): Promise<number> {
+  const entries = listEntries(network.indexFolder)
+  const dead = entries.filter(isEntryDead)
+  const victims = dead.map((entry): Victim => {
+    const addresses = entry.addresses.map(withoutPrefix)
+    return { attachment: entry, owner: entry, addresses, links: [], elements: entry.elements }
+  })
+  const also = await Promise.all(
+    dead
+      .filter(({ masquerade }) => masquerade === 'iptables')
+      .map(async (entry) => (await import('./nat.ts')).natRemovals(entry, entry.addresses)),
+  )
+  if (dead.length > 0) throwFailures(await sweep(victims, network, { also: also.flat() }), 'reclaiming')
+  for (const { addresses, owner } of victims) {
+    for (const address of addresses) note(address, `container ${owner.containerID}, which is gone`)
+  }
+  const known = new Set(entries.flatMap(({ addresses }) => addresses.map(withoutPrefix)))
+  const forgotten = await freeForgotten(network, known, sight)
+  return victims.flatMap(({ addresses }) => addresses).length + forgotten
+}
+
+function note(address: string, whose: string): void {
+  engine.writeStderr(`pontoon: reclaimed ${address} of ${whose}\n`)
+}
+
+/** Frees reservations that no entry tells of. */
+async function freeForgotten(network: Network, known: ReadonlySet<string>, sight: Sight): Promise<number> {
+  const { storeFolder } = network
+  // Once looked through, what is left that the index does not know may live: only its missing port tells it does not.
+  const isFirst = readBootNote(storeFolder) !== bootId()
+  const ofOtherBoot = (isFirst || sight === 'bridge') && (await isQuiet(network)) ? bootTime() : 0
+  let freed = 0
+  await lockStore(storeFolder, false, (store) => {
+    for (const lease of readLeases(storeFolder)) {
+      if (known.has(lease.address) || !isForgotten(lease, storeFolder, ofOtherBoot)) continue
+      const done = lease.owner ? release(store, lease.address, lease.owner) : releaseAlien(store, lease.address)
+      if (!done) continue
+      freed++
+      note(lease.address, lease.owner ? `container ${lease.owner.containerID}, of another boot` : 'nobody')
+    }
+    writeBootNote(store, bootId())
+  })
+  return freed
+}
+
+function isForgotten({ address, owner }: Lease, folder: string, ofOtherBoot: number): boolean {
+  const reserved = reservedAt(folder, address)
+  if (reserved === undefined) return false
+  return owner ? reserved < ofOtherBoot : Math.abs(engine.now() - reserved) > EMPTY_GRACE
+}
+
+/**
+ * Can no pod live that the index does not know? Clocks are set: a file that looks older than the boot may be a living
+ * pod's. But a pod has a port; where every port of the bridge is one of Pontoon's, there is no other.
+ */
+async function isQuiet({ netconf: { bridge } }: Network): Promise<boolean> {
+  if (!hasLink(bridge)) return true
+  const session = openSession()
+  const ports = readLinks(await session.run([line`addr show master ${bridge}`]))
+  await session.close()
+  return [...ports.values()].every(({ type, alias }) => type !== 'veth' || parseLabel(alias) !== undefined)
 }

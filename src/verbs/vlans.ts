@@ -53,12 +53,7 @@ export function vlanInterfaces(
 
 /** The tools that the configuration needs. */
 export function toolsOf(netconf: NetConf): readonly Tool[] {
-  return [
-    'ip',
-    'nsenter',
-    ...ruleTools(netconf),
-    ...(hasVlans(netconf) ? (['bridge'] as const) : []),
-  ]
+  return ['ip', 'nsenter', ...ruleTools(netconf), ...(hasVlans(netconf) ? (['bridge'] as const) : [])]
 }
 
 /**

@@ -1,0 +1,66 @@
+/** GC of what has the reference's form: rules and chains of this network, and host ends, of attachments that are gone. */
+import type { NetConf } from '../cni/netconf.ts'
+import type { Attachment } from '../core/attachment.ts'
+import type { Family } from '../core/ip.ts'
+import { chainsOf, removalOf, type SavedNat } from '../core/nat.ts'
+import { networkHash, ruleHash, spoofChains, spoofComment } from '../core/reference.ts'
+import { settleNat } from '../host/iptables.ts'
+import { type ReferenceRules, removalLines, removeReferenceRules } from '../host/reference-rules.ts'
+import type { Victim } from '../host/sweep.ts'
+import { findHostEndsOf } from './host-ends.ts'
+
+export interface Garbage {
+  readonly netconf: NetConf
+  readonly victims: readonly Victim[]
+  /** Those that stay; undefined when there is no list, so that only the victims are gone for sure. */
+  readonly spared: readonly Attachment[] | undefined
+  /** Whose an address is, of those that stay: `containerID address`. */
+  readonly kept: ReadonlySet<string>
+}
+
+export function removalsOf(garbage: Garbage): readonly (() => Promise<void>)[] {
+  const families: readonly Family[] = [4, 6]
+  return [
+    ...families.map((family) => () => settleNat(family, undefined, (seen) => natLines(garbage, seen))),
+    () => removeReferenceRules((seen) => nftLines(garbage, seen)),
+  ]
+}
+
+/** The host ends of the victims that are not Pontoon's. */
+export function findLinks({ netconf, victims }: Garbage): Promise<readonly string[]> {
+  const suspects = victims.filter(({ links }) => links.length === 0)
+  return findHostEndsOf(
+    suspects.map(({ owner, addresses }) => ({ ifname: owner.ifname, addresses })),
+    netconf.bridge,
+  )
+}
+
+function natLines({ netconf, victims, spared, kept }: Garbage, seen: SavedNat): readonly string[] {
+  const gone = new Set(victims.flatMap(({ owner, addresses }) => addresses.map((ip) => `${owner.containerID} ${ip}`)))
+  const stays = spared && new Set(spared.map(({ containerID }) => containerID))
+  return [...chainsOf(seen, netconf.name)].flatMap(([chain, containerID]) =>
+    removalOf(seen, chain, (address) => {
+      const jump = `${containerID} ${address}`
+      return gone.has(jump) || (stays !== undefined && !kept.has(jump) && !stays.has(containerID))
+    }),
+  )
+}
+
+function nftLines({ netconf, victims, spared }: Garbage, seen: ReferenceRules): readonly string[] {
+  const network = networkHash(netconf.name)
+  const own = seen.masquerade.filter(({ comment }) => comment.startsWith(network))
+  const hashOf = (comment: string) => comment.slice(0, network.length + 16)
+  // A digest for each attachment: only where there is something to tell.
+  const stays = own.length > 0 && spared ? new Set(spared.map(ruleHash)) : undefined
+  const gone = own.length > 0 ? new Set(victims.map(({ attachment }) => ruleHash(attachment))) : undefined
+  const guards = new Set(victims.map(({ attachment }) => spoofComment(attachment)))
+  return removalLines(
+    seen,
+    ({ comment }) => {
+      if (guards.has(comment)) return true
+      const hash = hashOf(comment)
+      return comment.startsWith(network) && (gone?.has(hash) || (stays !== undefined && !stays.has(hash)))
+    },
+    victims.flatMap(({ attachment }) => spoofChains(attachment)),
+  )
+}
