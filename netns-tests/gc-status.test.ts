@@ -60,6 +60,13 @@ const unready: { name: string; happened: string; code: number; about: RegExp; ke
   },
   { name: 'the bridge is the loopback device', happened: ':', code: 50, about: /lo/, keys: { bridge: 'lo' } },
   {
+    name: 'the IPAM plugin is missing',
+    happened: ':',
+    code: 50,
+    about: /no-such-ipam/,
+    keys: { ipam: { type: 'no-such-ipam' } },
+  },
+  {
     name: 'the gateway address is gone while there are pods',
     happened: `ip addr del 10.9.0.1/24 dev ${BRIDGE}`,
     code: 51,
@@ -100,7 +107,7 @@ forEachExecutable((executable) => {
   describe('GC', () => {
     test.each(collections)('with $name keeps $kept', async ({ keys, kept }) => {
       const lab = await openLab(executable)
-      const config = dualStack()
+      const config = dualStack({ macspoofchk: true })
       const all = ['a', 'b', 'c'].map((name) => add(lab, name, config))
       const foreign = add(
         lab,

@@ -138,6 +138,37 @@ const options: Option[] = [
     },
   },
   {
+    name: 'disableContainerInterface: down and without address',
+    keys: {
+      isGateway: false,
+      ipMasq: false,
+      disableContainerInterface: true,
+      ipam: { type: undefined, ranges: undefined, routes: undefined },
+    },
+    holds: (lab) => {
+      expect(link(lab, 'eth0', 'a').flags).not.toContain('UP')
+      expect(addresses(lab, 'eth0', 'a', true)).toEqual([])
+    },
+  },
+  {
+    name: 'macspoofchk: frames with another source address are dropped',
+    keys: { macspoofchk: true },
+    holds: (lab, one) => {
+      const answers = () => lab.run('ip netns exec a ping -nqc1 -W1 10.9.0.1'.split(' ')).status === 0
+      const change = (address: string) => lab.must('ip', '-n', 'a', 'link', 'set', 'eth0', 'address', address)
+      expect(answers()).toBe(true)
+      change('02:00:00:00:00:66')
+      expect(answers()).toBe(false)
+      change(one.result.interfaces[2].mac)
+      expect(answers()).toBe(true)
+    },
+  },
+  {
+    name: 'masquerade by iptables: a rule of POSTROUTING names the address',
+    keys: { ipMasqBackend: 'iptables' },
+    holds: (lab) => expect(lab.must('iptables-save', '-t', 'nat')).toMatch(/^-A POSTROUTING .*10\.9\.0\.2/m),
+  },
+  {
     name: 'an address asked for by CNI_ARGS',
     keys: {},
     call: { args: 'IgnoreUnknown=1;IP=10.9.0.77' },

@@ -94,24 +94,8 @@ const configurations: Bad[] = [
   { name: 'VLAN 4095', call: json({ vlan: 4095 }), code: 7, about: /4095/ },
 ]
 
-/** What the reference has and Pontoon does not: refused by name, since ignoring it would lie. */
-const unsupported: Bad[] = [
-  { name: 'vlan', call: json({ vlan: 100 }), code: 2, about: /vlan.*100/s },
-  { name: 'vlanTrunk', call: json({ vlanTrunk: [{ id: 7 }] }), code: 2, about: /vlanTrunk/ },
-  { name: 'macspoofchk', call: json({ macspoofchk: true }), code: 2, about: /macspoofchk/ },
-  { name: 'disableContainerInterface', call: json({ disableContainerInterface: true, ipam: {} }), code: 2 },
-  {
-    name: 'masquerade by iptables',
-    call: json({ ipMasqBackend: 'iptables' }),
-    code: 2,
-    about: /ipMasqBackend.*iptables/s,
-  },
-  { name: 'another IPAM plugin', call: ipam({ type: 'static' }), code: 2, about: /ipam.*static/s },
-]
-
 forEachExecutable((executable) => {
   describe.each([
-    { group: 'unsupported key', cases: unsupported },
     { group: 'environment', cases: environment },
     { group: 'document', cases: documents },
     { group: 'configuration', cases: configurations },

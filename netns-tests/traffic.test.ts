@@ -53,7 +53,7 @@ forEachExecutable((executable) => {
     }
   })
 
-  const backends = [{ backend: 'the default' }, { backend: 'nftables' }]
+  const backends = [{ backend: 'the default' }, { backend: 'nftables' }, { backend: 'iptables' }]
   test.each(backends)(
     'what leaves the node bears its address (masquerade by $backend backend)',
     async ({ backend }) => {
