@@ -17,6 +17,7 @@ export interface RangeConf {
   readonly subnet: string
   readonly rangeStart?: string
   readonly rangeEnd?: string
+  readonly exclude?: readonly string[]
   readonly gateway?: string
 }
 export type RangeSet = readonly RangeConf[]
@@ -63,9 +64,19 @@ export function toIpam(object: object | undefined, options: IpamOptions): Ipam |
   }
 }
 
-function singleRange({ subnet, rangeStart, rangeEnd, gateway }: RawIpam): RangeSet[] {
+function singleRange({ subnet, rangeStart, rangeEnd, gateway, exclude }: RawIpam): RangeSet[] {
   if (subnet === undefined) return []
-  return [[{ subnet, ...(rangeStart && { rangeStart }), ...(rangeEnd && { rangeEnd }), ...(gateway && { gateway }) }]]
+  return [
+    [
+      {
+        subnet,
+        ...(rangeStart && { rangeStart }),
+        ...(rangeEnd && { rangeEnd }),
+        ...(gateway && { gateway }),
+        ...(exclude && { exclude }),
+      },
+    ],
+  ]
 }
 
 /** Without the numbers that say "not set" by being 0. */

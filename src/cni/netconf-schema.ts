@@ -12,7 +12,7 @@ const optPluginName = opt(
 
 const optRangeSets = once(() => {
   const range = keyed(
-    { subnet: text, rangeStart: optText, rangeEnd: optText, gateway: optText },
+    { subnet: text, rangeStart: optText, rangeEnd: optText, gateway: optText, exclude: optTexts },
     'a range such as {"subnet": "10.1.0.0/16"}',
   )
   return opt(v.array(v.array(range, 'a list of ranges'), 'a list of lists of ranges'))
@@ -43,6 +43,7 @@ export const ipamSchema = once(() =>
     subnet: optText,
     rangeStart: optText,
     rangeEnd: optText,
+    exclude: optTexts,
     gateway: optText,
     ranges: optRangeSets(),
     routes: optRoutes(),
@@ -92,6 +93,10 @@ export const netConfSchema = once(() => {
     isDefaultGateway: optFlag,
     forceAddress: optFlag,
     ipMasq: optFlag,
+    ipMasq4: optFlag,
+    ipMasq6: optFlag,
+    ipMasqExclude: optTexts,
+    snatTo: optTexts,
     ipMasqBackend: optBackend(),
     mtu: opt(whole(68, 65535, 0)),
     hairpinMode: optFlag,

@@ -20,7 +20,15 @@ export interface NetConf {
   readonly isGateway: boolean
   readonly isDefaultGateway: boolean
   readonly forceAddress: boolean
+  /** Also true when `ipMasq4` or `ipMasq6` is. */
   readonly ipMasq: boolean
+  /** The families that are masqueraded. */
+  readonly ipMasq4: boolean
+  readonly ipMasq6: boolean
+  /** Destinations, with prefix lengths, that see the pod's own address. */
+  readonly ipMasqExclude: readonly string[]
+  /** The addresses that pods leave with, one a family, in place of the one of the interface they leave by. */
+  readonly snatTo: readonly string[]
   readonly ipMasqBackend: 'iptables' | 'nftables' | undefined
   /** 0: the kernel's default. */
   readonly mtu: number
@@ -96,7 +104,11 @@ function plainKeys(raw: RawNetConf) {
     isGateway: (raw.isGateway || raw.isDefaultGateway) ?? false,
     isDefaultGateway: raw.isDefaultGateway ?? false,
     forceAddress: raw.forceAddress ?? false,
-    ipMasq: raw.ipMasq ?? false,
+    ipMasq: (raw.ipMasq4 ?? raw.ipMasq ?? false) || (raw.ipMasq6 ?? raw.ipMasq ?? false),
+    ipMasq4: raw.ipMasq4 ?? raw.ipMasq ?? false,
+    ipMasq6: raw.ipMasq6 ?? raw.ipMasq ?? false,
+    ipMasqExclude: raw.ipMasqExclude ?? [],
+    snatTo: raw.snatTo ?? [],
     ipMasqBackend: raw.ipMasqBackend as NetConf['ipMasqBackend'],
     mtu: raw.mtu ?? 0,
     hairpinMode: raw.hairpinMode ?? false,

@@ -1,6 +1,6 @@
 /** Which address is tried next. Pure: what is taken is found out by whoever tries. */
 import { CODE, Fault } from './fault.ts'
-import { contains, formatIp, type Ip, sameIp } from './ip.ts'
+import { type Cidr, contains, formatIp, type Ip, lastOf, sameIp } from './ip.ts'
 import { describeRange, type Range, type RangeSet } from './ranges.ts'
 
 export interface Candidate {
@@ -30,7 +30,9 @@ export function* candidates(set: RangeSet, lastReserved: Ip | undefined): Genera
 function* span(range: Range, from: bigint, to: bigint): Generator<Candidate> {
   for (let value = from; value <= to; value++) {
     const ip: Ip = { family: range.first.family, value }
-    if (!range.gateway || !sameIp(ip, range.gateway)) yield { ip, range }
+    const excluded = range.exclude.find((cidr) => contains(cidr, ip))
+    if (excluded) value = lastOf(excluded).value
+    else if (!range.gateway || !sameIp(ip, range.gateway)) yield { ip, range }
   }
 }
 
@@ -68,10 +70,27 @@ export function matchRequested(sets: readonly RangeSet[], asked: readonly Ip[]):
   )
 }
 
-/** How many addresses a set can give, gateways left out. */
+/** How many addresses a set gives unasked: gateways and excluded ones left out. */
 export function capacity(set: RangeSet): bigint {
   return set.reduce((sum, range) => {
-    const gateway = range.gateway && holds(range, range.gateway) ? 1n : 0n
-    return sum + range.last.value - range.first.value + 1n - gateway
+    const excluded = range.exclude.reduce((count, cidr) => count + shared(range, cidr), 0n)
+    const { gateway } = range
+    const isLeftOut = gateway !== undefined && holds(range, gateway) && !isExcluded(range, gateway)
+    return sum + range.last.value - range.first.value + 1n - excluded - (isLeftOut ? 1n : 0n)
   }, 0n)
+}
+
+/** Is this one of the addresses that a range gives only to who asks for it? */
+export function isExcluded(range: Range, ip: Ip): boolean {
+  return range.exclude.some((cidr) => contains(cidr, ip))
+}
+
+/** How many addresses of the range the prefix has. */
+function shared(range: Range, cidr: Cidr): bigint {
+  const [from, to] = [cidr.ip.value, lastOf(cidr).value]
+  if (to < range.first.value || from > range.last.value) return 0n
+  // Prefixes nest or are apart, ranges need not: what hangs over at either end is taken off.
+  const before = from < range.first.value ? range.first.value - from : 0n
+  const behind = to > range.last.value ? to - range.last.value : 0n
+  return to - from + 1n - before - behind
 }

@@ -4,8 +4,9 @@
  * ADD makes them, CHECK compares them, plan prints them: there is no second list.
  */
 import type { Attachment } from './attachment.ts'
-import { formatIp, type Ip, networkOf } from './ip.ts'
-import type { Resource, VlanRange } from './resource.ts'
+import { CODE, Fault } from './fault.ts'
+import { type Family, formatIp, type Ip, networkOf, parseCidr, parseIp } from './ip.ts'
+import type { Resource, Translation, VlanRange } from './resource.ts'
 import { type Assigned, type RouteText, resolveRoutes } from './routes.ts'
 import { gatewayDeviceOf, needsVlanFiltering, vlanGatewayOf, vlansOf } from './vlans.ts'
 
@@ -14,7 +15,10 @@ export interface NetworkOptions {
   readonly bridge: string
   readonly isGateway: boolean
   readonly forceAddress: boolean
-  readonly ipMasq: boolean
+  readonly ipMasq4: boolean
+  readonly ipMasq6: boolean
+  readonly ipMasqExclude: readonly string[]
+  readonly snatTo: readonly string[]
   readonly mtu: number
   readonly hairpinMode: boolean
   readonly promiscMode: boolean
@@ -89,7 +93,7 @@ export function describe(desire: Desire): readonly Resource[] {
     },
     ...assigned.map(({ cidr }) => ({ kind: 'address', ifname, cidr, dad: options.enabledad }) as const),
     ...resolveRoutes(desire.routes, assigned, ifname),
-    ...(options.ipMasq ? masquerading(desire) : []),
+    ...masquerading(desire),
     ...(options.macspoofchk ? [{ kind: 'spoofcheck', host: ends.host, mac: ends.mac, attachment } as const] : []),
   ]
 }
@@ -112,27 +116,49 @@ function gatewaysOf({ options, ends, assigned }: Desire): readonly Resource[] {
           force: options.forceAddress,
         }) as const,
     ),
-    ...(own && options.ipMasq
+    ...(own && (options.ipMasq4 || options.ipMasq6)
       ? [{ kind: 'untracked', bridge: options.bridge, gateway: device, mac: own.mac } as const]
       : []),
   ]
 }
 
-function masquerading({ attachment, ends, assigned }: Desire): readonly Resource[] {
+function masquerading({ options, attachment, ends, assigned }: Desire): readonly Resource[] {
   const chain = ends.natChain
-  if (chain === undefined) {
-    return assigned.map(({ cidr }) => ({
+  const families = ([4, 6] as const).filter((family) => (family === 4 ? options.ipMasq4 : options.ipMasq6))
+  return families.flatMap((family): readonly Resource[] => {
+    const pods = assigned.map(({ cidr }) => cidr).filter(({ ip }) => ip.family === family)
+    const way = translationOf(options, family)
+    if (pods.length === 0) return []
+    if (chain !== undefined) return [{ kind: 'iptables', family, chain, attachment, pods, ...way }]
+    const inet = ends.inetNat
+    return pods.map((cidr) => ({
       kind: 'masquerade',
       address: cidr.ip,
       subnet: networkOf(cidr),
       attachment,
-      inet: ends.inetNat,
+      inet,
+      ...way,
     }))
-  }
-  return ([4, 6] as const).flatMap((family): readonly Resource[] => {
-    const pods = assigned.map(({ cidr }) => cidr).filter(({ ip }) => ip.family === family)
-    return pods.length === 0 ? [] : [{ kind: 'iptables', family, chain, attachment, pods }]
   })
+}
+
+/**
+ * How traffic of one family leaves.
+ * @throws Fault 7 for a destination or an address that is none
+ */
+export function translationOf(
+  { ipMasqExclude, snatTo }: Pick<NetworkOptions, 'ipMasqExclude' | 'snatTo'>,
+  family: Family,
+): Translation {
+  const excluded = ipMasqExclude.map((text) => parseCidr(text) ?? refuse('ipMasqExclude', 'address/prefix', text))
+  const sources = snatTo.map((text) => parseIp(text) ?? refuse('snatTo', 'an address', text))
+  const exclude = excluded.filter(({ ip }) => ip.family === family).map(networkOf)
+  const source = sources.find((ip) => ip.family === family)
+  return { ...(exclude.length > 0 ? { exclude } : {}), ...(source ? { snatTo: source } : {}) }
+}
+
+function refuse(key: string, expected: string, found: string): never {
+  throw new Fault(CODE.invalidConfig, `invalid ${key}`, `expected ${expected}; found ${JSON.stringify(found)}`)
 }
 
 function pick({ host, hostMac, mac, label, netns }: Ends) {

@@ -11,6 +11,7 @@ export interface NatRule {
   /** With prefix length, `! ` in front when negated, '' when any. */
   readonly destination: string
   readonly comment: string
+  /** With `--to-source ADDRESS` behind SNAT. */
   readonly target: string
 }
 
@@ -47,7 +48,8 @@ function parseRule(line: string): NatRule {
   words.forEach((word, i) => {
     if (!Object.hasOwn(members, word)) return
     const negation = words[i - 1] === '!' ? '! ' : ''
-    rule[members[word as keyof typeof members]] = negation + (words[i + 1] ?? '')
+    const option = word === '-j' && words[i + 2] === '--to-source' ? ` --to-source ${words[i + 3]}` : ''
+    rule[members[word as keyof typeof members]] = negation + (words[i + 1] ?? '') + option
   })
   return rule
 }

@@ -21,6 +21,7 @@ export interface RangeText {
   readonly rangeStart?: string | undefined
   readonly rangeEnd?: string | undefined
   readonly gateway?: string | undefined
+  readonly exclude?: readonly string[] | undefined
 }
 
 export interface Range {
@@ -29,6 +30,8 @@ export interface Range {
   readonly last: Ip
   /** Absent for a /32 or /128 that names none. */
   readonly gateway: Ip | undefined
+  /** Given only to who asks for them. */
+  readonly exclude: readonly Cidr[]
 }
 
 /** One address is given out of each set. */
@@ -74,7 +77,16 @@ function parseRange(text: RangeText, where: string): Range {
   if (text.gateway && gateway?.family !== subnet.ip.family) {
     throw bad(`${where}.gateway`, `expected an IPv${subnet.ip.family} address like the subnet`, text.gateway)
   }
-  return { subnet, first, last, gateway }
+  const exclude = (text.exclude ?? []).map((entry, i) => parseExcluded(entry, subnet, `${where}.exclude[${i}]`))
+  return { subnet, first, last, gateway, exclude }
+}
+
+/** A prefix, or a single address. */
+function parseExcluded(text: string, subnet: Cidr, where: string): Cidr {
+  const ip = parseIp(text)
+  const cidr = ip ? { ip, prefix: widthOf(ip.family) } : parseCidr(text)
+  if (cidr?.ip.family === subnet.ip.family) return networkOf(cidr)
+  throw bad(where, `expected an IPv${subnet.ip.family} address or prefix`, text)
 }
 
 function parseBound(text: string, subnet: Cidr, where: string): Ip {

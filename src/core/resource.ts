@@ -131,7 +131,15 @@ export interface Route {
   readonly scope: number | undefined
 }
 
-export interface Masquerade {
+/** How a pod's traffic leaves its subnet. */
+export interface Translation {
+  /** Besides the subnet: destinations that see the pod's own address. */
+  readonly exclude?: readonly Cidr[]
+  /** In place of the address of the interface it leaves by. */
+  readonly snatTo?: Ip
+}
+
+export interface Masquerade extends Translation {
   readonly kind: 'masquerade'
   readonly address: Ip
   readonly subnet: Cidr
@@ -141,7 +149,7 @@ export interface Masquerade {
 }
 
 /** The same by iptables: for one attachment, all addresses of one family. */
-export interface Iptables {
+export interface Iptables extends Translation {
   readonly kind: 'iptables'
   readonly family: Family
   /** The container's chain on this network. */

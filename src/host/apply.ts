@@ -16,7 +16,7 @@ import { KERNEL_REMEDY } from '../core/vlans.ts'
 import { isFileError } from '../engine/engine.ts'
 import { announce, type Pod, writeInside } from './announce.ts'
 import { readLinks } from './ip-json.ts'
-import { writeSysctl } from './machine.ts'
+import { keepRouterAdvertisements, writeSysctl } from './machine.ts'
 import { addElements, type NftProcess } from './nft.ts'
 import { observed } from './observe.ts'
 import type { LineError, Session } from './session.ts'
@@ -168,6 +168,7 @@ function linesOf(steps: readonly Step[], on: 'host' | 'sandbox'): readonly strin
 
 function setSysctl({ key, value, optional }: Extract<Op, { tool: 'sysctl' }>): void {
   try {
+    if (key === 'net/ipv6/conf/all/forwarding') keepRouterAdvertisements()
     writeSysctl(key, value)
   } catch (error) {
     if (optional || !isFileError(error)) {

@@ -2,7 +2,7 @@
 import * as engine from '#engine'
 import { bridgeMacOf } from '../core/attachment.ts'
 import { isFileError } from '../engine/engine.ts'
-import { readIfThere, statIfThere } from './files.ts'
+import { listIfThere, readIfThere, statIfThere } from './files.ts'
 import { bootId } from './index-files.ts'
 
 /** The value of a sysctl, undefined when the kernel has none of that name. Keys with slashes. */
@@ -13,6 +13,24 @@ export function readSysctl(key: string): string | undefined {
 /** @throws FileError `ENOENT` when there is no such sysctl, `EROFS` or `EACCES` where /proc/sys is not for writing */
 export function writeSysctl(key: string, value: string): void {
   engine.overwriteFile(`/proc/sys/${key}`, value)
+}
+
+/**
+ * Keeps the host's own IPv6 routes when it begins to forward: a host that forwards takes router advertisements only
+ * from interfaces whose accept_ra is 2 (kernel documentation, ip-sysctl), and would lose its default route with the
+ * next that is due. Best effort.
+ */
+export function keepRouterAdvertisements(): void {
+  const folder = '/proc/sys/net/ipv6/conf'
+  for (const name of listIfThere(folder)) {
+    if (['all', 'default', 'lo'].includes(name) || name.startsWith('veth')) continue
+    try {
+      if (readIfThere(`${folder}/${name}/accept_ra`)?.trim() === '1')
+        writeSysctl(`net/ipv6/conf/${name}/accept_ra`, '2')
+    } catch (error) {
+      if (!isFileError(error)) throw error
+    }
+  }
 }
 
 /** Is there a link of this name in the plugin's own namespace? Costs one system call, whatever their number. */

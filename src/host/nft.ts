@@ -168,7 +168,7 @@ interface NftExpression {
 }
 
 /** What Pontoon's rules do. A rule that does none of it serves no set, whatever it looks into. */
-const DEEDS = ['masquerade', 'drop', 'notrack'] as const
+const DEEDS = ['masquerade', 'snat', 'drop', 'notrack'] as const
 
 export function parseMasquerade(objects: readonly NftObject[]): SeenMasquerade {
   const elements = new Map<string, string>()

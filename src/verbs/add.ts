@@ -4,7 +4,7 @@ import type { NetConf } from '../cni/netconf.ts'
 import type { Request } from '../cni/request.ts'
 import { type Result, renderResult } from '../cni/result.ts'
 import { sandboxMacOf } from '../core/attachment.ts'
-import { describe } from '../core/describe.ts'
+import { describe, translationOf } from '../core/describe.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp } from '../core/ip.ts'
 import { elementsOf, type Step } from '../core/plan.ts'
@@ -42,6 +42,7 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
   const wish = isForeign ? { sets: [], asked: [] } : parseWish(netconf, request.args.ips)
   const askedMac = chooseMac(request)
   resolveRoutes(netconf.ipam?.routes ?? [], [], request.ifname) // a wrong one is told now, not when all is half done
+  for (const family of [4, 6] as const) translationOf(netconf, family)
   const dns = readDns(netconf)
   for (const tool of toolsOf(netconf)) findTool(tool)
   const { netns: sandbox, host, sandbox: inside } = enter(request, ahead)

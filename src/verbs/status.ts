@@ -5,7 +5,7 @@
 import * as engine from '#engine'
 import type { NetConf } from '../cni/netconf.ts'
 import type { Request } from '../cni/request.ts'
-import { capacity, holds } from '../core/allocate.ts'
+import { capacity, holds, isExcluded } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, parseIp } from '../core/ip.ts'
 import { line } from '../core/line.ts'
@@ -112,7 +112,7 @@ function requireWritable(folder: string): void {
 function requireFree(set: RangeSet, { storeFolder, indexFolder }: Network): void {
   const taken = listAddresses(storeFolder).filter((name) => {
     const ip = parseIp(name)
-    return ip !== undefined && set.some((range) => holds(range, ip))
+    return ip !== undefined && set.some((range) => holds(range, ip) && !isExcluded(range, ip))
   })
   if (BigInt(taken.length) < capacity(set) || listEntries(indexFolder).some(isEntryDead)) return
   const ranges = set.map(describeRange).join(', ')

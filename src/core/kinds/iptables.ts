@@ -36,13 +36,13 @@ export const iptables: Kind<Of<'iptables'>> = {
 }
 
 /** What a chain holds, and the jumps to it: nothing is masqueraded within the pod's subnet, nor to a multicast group. */
-function rulesOf({ family, chain, attachment, pods }: Of<'iptables'>): readonly NatRule[] {
+function rulesOf({ family, chain, attachment, pods, exclude = [], snatTo }: Of<'iptables'>): readonly NatRule[] {
   const comment = natComment(attachment.network, attachment.containerID)
-  const subnets = new Set(pods.map((cidr) => formatCidr(networkOf(cidr))))
+  const subnets = new Set([...pods.map(networkOf), ...exclude].map(formatCidr))
   const inside = (destination: string, target: string) => ({ chain, source: '', destination, comment, target })
   return [
     ...[...subnets].map((subnet) => inside(subnet, 'ACCEPT')),
-    inside(`! ${MULTICAST[family]}`, 'MASQUERADE'),
+    inside(`! ${MULTICAST[family]}`, snatTo ? `SNAT --to-source ${formatIp(snatTo)}` : 'MASQUERADE'),
     ...pods.map(({ ip }) => {
       const source = `${formatIp(ip)}/${widthOf(family)}`
       return { chain: 'POSTROUTING', source, destination: '', comment, target: chain }

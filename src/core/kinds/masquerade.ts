@@ -1,5 +1,5 @@
-import { commentKey, commentOf } from '../attachment.ts'
-import { type Cidr, formatCidr, formatIp } from '../ip.ts'
+import { commentOf, digest } from '../attachment.ts'
+import { formatCidr, formatIp } from '../ip.ts'
 import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
 
 /** Table and chain are those of the reference plugin's nftables backend, so that both see each other's rules. */
@@ -17,9 +17,8 @@ export const masquerade: Kind<Of<'masquerade'>> = {
   inspect(want, seen) {
     const comment = seen.masquerade.elements.get(elementOf(want))
     if (comment === undefined) return seen.masqueraded.has(formatIp(want.address)) ? PRESENT : ABSENT
-    if (!seen.masquerade.served.has(setOf(want))) return different('a rule that masquerades', 'none')
-    const mine = commentOf(want.attachment)
-    return commentKey(comment) === commentKey(mine) ? PRESENT : different(mine, comment)
+    // The comment may be a former owner's, whom nobody removed. What counts is what becomes of the packets.
+    return seen.masquerade.served.has(setOf(want)) ? PRESENT : different('a rule that masquerades', 'none')
   },
   create: (want) => [
     {
@@ -32,7 +31,7 @@ export const masquerade: Kind<Of<'masquerade'>> = {
 }
 
 /** `inet cni_plugins_masquerade pods_… 10.9.0.2`: how an element is called here, and the key of those observed. */
-export function elementOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' | 'inet' | 'address'>): string {
+export function elementOf(want: Of<'masquerade'>): string {
   return `${setOf(want)} ${formatIp(want.address)}`
 }
 
@@ -44,9 +43,9 @@ export function deletionOf(element: string): readonly string[] {
 }
 
 /** `inet cni_plugins_masquerade pods_…`: family, table and set, as nft wants them. */
-function setOf(want: Pick<Of<'masquerade'>, 'attachment' | 'subnet' | 'inet'>): string {
+function setOf(want: Of<'masquerade'>): string {
   const family = want.inet ? 'inet' : want.subnet.ip.family === 4 ? 'ip' : 'ip6'
-  return `${family} ${TABLE} ${setName(want.attachment.network, want.subnet)}`
+  return `${family} ${TABLE} ${setName(want)}`
 }
 
 /** Everything that belongs to a network has this in front of its name. */
@@ -54,9 +53,14 @@ export function setPrefix(network: string): string {
   return `pods-${network}-`
 }
 
-/** nft's names have no colons: `pods-net1-10.9.0.0/24`, `pods-net1-fd00_9__/64`. */
-function setName(network: string, subnet: Cidr): string {
-  return setPrefix(network) + formatCidr(subnet).replaceAll(':', '_')
+/**
+ * nft's names have no colons: `pods-net1-10.9.0.0/24`, `pods-net1-fd00_9__/64`. Pods whose traffic leaves in another
+ * way, since the configuration was changed, are in a set of another name: some digits are added.
+ */
+function setName({ attachment, subnet, exclude = [], snatTo }: Of<'masquerade'>): string {
+  const way = [...exclude.map(formatCidr), snatTo ? formatIp(snatTo) : '']
+  const digits = exclude.length > 0 || snatTo ? `_${digest(...way).slice(0, 8)}` : ''
+  return setPrefix(attachment.network) + formatCidr(subnet).replaceAll(':', '_') + digits
 }
 
 /** Everything below the element. `create set` makes the second of two that race fail as a whole. */
@@ -66,6 +70,8 @@ function setUp(want: Of<'masquerade'>): readonly string[] {
   const ip = want.subnet.ip.family === 4 ? 'ip' : 'ip6'
   const type = want.subnet.ip.family === 4 ? 'ipv4_addr' : 'ipv6_addr'
   const subnet = formatCidr(want.subnet)
+  const stays = want.exclude?.length ? `{ ${[want.subnet, ...want.exclude].map(formatCidr).join(', ')} }` : subnet
+  const leaves = want.snatTo ? `snat ${family === 'inet' ? `${ip} ` : ''}to ${formatIp(want.snatTo)}` : 'masquerade'
   const multicast = [
     ...(family === 'ip6' ? [] : ['ip daddr 224.0.0.0/4']),
     ...(family === 'ip' ? [] : ['ip6 daddr ff00::/8']),
@@ -78,7 +84,7 @@ function setUp(want: Of<'masquerade'>): readonly string[] {
     ...multicast.map((match) => `add rule ${family} ${TABLE} postrouting ${match} return`),
     `add rule ${family} ${TABLE} postrouting goto ${RULES}`,
     `create set ${family} ${TABLE} ${set} { type ${type}; comment ${quoted(`net: ${network}, ${subnet}`)}; }`,
-    `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${ip} daddr != ${subnet} masquerade ` +
+    `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${ip} daddr != ${stays} ${leaves} ` +
       `comment ${quoted(`net: ${network}, ${subnet}`)}`,
   ]
 }
