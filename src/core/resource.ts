@@ -90,6 +90,8 @@ export interface Gateway {
   readonly cidr: Cidr
   /** Replace an address that is in the way. */
   readonly force: boolean
+  /** Addresses that former configurations of the network put there, and that nobody lives by any more. */
+  readonly former?: readonly string[]
 }
 
 export interface Port {

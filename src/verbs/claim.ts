@@ -104,11 +104,12 @@ async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string
   return claimed as Claim // the folder is made, so the work was done
 }
 
-/** Whoever the index knows to use an address, and is not dead. */
+/** Whoever the index knows to use an address, and is not dead. One that has lost its host end uses none. */
 export function livingHolderIn(indexFolder: string): LivingHolder {
   return (address) => {
     const entry = readHolderOf(indexFolder, address)
-    return entry && !isEntryDead(entry) ? entry : undefined
+    const isCutOff = entry?.done && entry.hostVeth !== '' && !hasLink(entry.hostVeth)
+    return entry && !isCutOff && !isEntryDead(entry) ? entry : undefined
   }
 }
 

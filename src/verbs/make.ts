@@ -17,6 +17,7 @@ import type { Sandbox } from '../host/sandbox.ts'
 import { openSession } from '../host/session.ts'
 import type { Call } from './call.ts'
 import type { Claim } from './claim.ts'
+import { noteGateways, withFormerGateways } from './gateways.ts'
 import { gatewayLines, readVlansOf, type VlanGateway, vlanRemedy } from './vlans.ts'
 
 export type Links = ReadonlyMap<string, SeenLink>
@@ -59,7 +60,10 @@ export async function make(making: Making, desired: readonly Resource[], started
   const { call, sandbox, mac, vlanGateway, taken } = making
   const hands = { ...started, ...othersFor(desired, started) }
   const { netconf, attachment, hostVeth } = call
-  const plan = await orDrop(hands, async () => planAdd(desired, await look(making, hands, desired)))
+  const plan = await orDrop(hands, async () => {
+    const seen = await look(making, hands, desired)
+    return planAdd(await withFormerGateways(call, desired), seen)
+  })
   if (!plan.ok) {
     await drop(hands)
     throw conflictFault(plan, netconf)
@@ -67,7 +71,9 @@ export async function make(making: Making, desired: readonly Resource[], started
   taken.push(...plan.steps)
   const addresses = desired.flatMap((resource) => (resource.kind === 'address' ? [resource.cidr.ip] : []))
   const pod = { netns: sandbox.handle, ifname: attachment.ifname, mac, addresses, dad: netconf.enabledad }
-  return apply(plan.steps, hands, { bridge: netconf.bridge, hostVeth, vlanGateway }, pod)
+  const links = await apply(plan.steps, hands, { bridge: netconf.bridge, hostVeth, vlanGateway }, pod)
+  noteGateways(call, plan.steps)
+  return links
 }
 
 /** The processes that only some networks need. */

@@ -8,23 +8,37 @@ export const gateway: Kind<Of<'gateway'>> = {
   whenPresent: 'keep',
   name: (want) => `gateway ${formatCidr(want.cidr)} on ${want.bridge}`,
   inspect(want, seen) {
-    const have = seen.host.get(want.bridge)?.addresses.map((address) => address.cidr) ?? []
-    if (have.includes(formatCidr(want.cidr))) return PRESENT
-    const inTheWay = obstacles(want, seen)
-    return inTheWay.length === 0 ? ABSENT : different(formatCidr(want.cidr), inTheWay.join(', '))
+    const isThere = addressesOn(want, seen).includes(formatCidr(want.cidr))
+    const others = [...formerOn(want, seen), ...(isThere ? [] : obstacles(want, seen))]
+    if (others.length > 0) return different(formatCidr(want.cidr), others.join(', '))
+    return isThere ? PRESENT : ABSENT
   },
   create: (want) => [{ tool: 'ip', on: 'host', line: addressLine('add', want.cidr, want.bridge, false) }],
   remove: (want) => [{ tool: 'ip', on: 'host', line: line`addr del ${formatCidr(want.cidr)} dev ${want.bridge}` }],
   repair(want, seen) {
-    if (!want.force) return []
-    const clear = obstacles(want, seen).map((cidr) => line`addr del ${cidr} dev ${want.bridge}`)
-    return [...clear.map((text) => ({ tool: 'ip', on: 'host', line: text }) as const), ...gateway.create(want)]
+    const inTheWay = obstacles(want, seen)
+    if (inTheWay.length > 0 && !want.force) return []
+    const isThere = addressesOn(want, seen).includes(formatCidr(want.cidr))
+    const clear = [...formerOn(want, seen), ...(isThere ? [] : inTheWay)]
+    return [
+      ...clear.map((cidr) => ({ tool: 'ip', on: 'host', line: line`addr del ${cidr} dev ${want.bridge}` }) as const),
+      ...(isThere ? [] : gateway.create(want)),
+    ]
   },
 }
 
+function addressesOn(want: Of<'gateway'>, seen: Observed): readonly string[] {
+  return seen.host.get(want.bridge)?.addresses.map((address) => address.cidr) ?? []
+}
+
+function formerOn(want: Of<'gateway'>, seen: Observed): readonly string[] {
+  return want.former ? addressesOn(want, seen).filter((cidr) => want.former?.includes(cidr)) : []
+}
+
+/** Addresses of overlapping subnets. A host can have both, but not know which of them to answer with. */
 function obstacles(want: Of<'gateway'>, seen: Observed): readonly string[] {
-  const have = seen.host.get(want.bridge)?.addresses.map((address) => address.cidr) ?? []
-  return have.filter((text) => {
+  return addressesOn(want, seen).filter((text) => {
+    if (text === formatCidr(want.cidr) || want.former?.includes(text)) return false
     // Every device has an IPv6 address; an IPv4 gateway need not read it.
     const cidr = text.includes(':') === (want.cidr.ip.family === 6) ? parseCidr(text) : undefined
     return cidr !== undefined && overlaps(cidr, want.cidr)
