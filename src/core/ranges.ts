@@ -77,8 +77,16 @@ function parseRange(text: RangeText, where: string): Range {
   if (text.gateway && gateway?.family !== subnet.ip.family) {
     throw bad(`${where}.gateway`, `expected an IPv${subnet.ip.family} address like the subnet`, text.gateway)
   }
-  const exclude = (text.exclude ?? []).map((entry, i) => parseExcluded(entry, subnet, `${where}.exclude[${i}]`))
-  return { subnet, first, last, gateway, exclude }
+  const excluded = (text.exclude ?? []).map((entry, i) => parseExcluded(entry, subnet, `${where}.exclude[${i}]`))
+  return { subnet, first, last, gateway, exclude: withoutNested(excluded) }
+}
+
+/** So that no address is counted twice. */
+function withoutNested(cidrs: readonly Cidr[]): readonly Cidr[] {
+  const isIn = (a: Cidr, b: Cidr) => b.prefix <= a.prefix && contains(b, a.ip)
+  return cidrs.filter(
+    (cidr, i) => !cidrs.some((other, j) => j !== i && isIn(cidr, other) && (!isIn(other, cidr) || j < i)),
+  )
 }
 
 /** A prefix, or a single address. */

@@ -12,20 +12,11 @@ import { CODE, Fault } from '../core/fault.ts'
 import { formatIp, type Ip, parseIp } from '../core/ip.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
 import { isFileError, LockTimeout } from '../engine/engine.ts'
-import { listIfThere, readIfThere, removeIfThere, statIfThere } from './files.ts'
+import { listIfThere, removeIfThere, statIfThere } from './files.ts'
 import { clearHolder, noteHolder, readHolder } from './holder.ts'
+import { isOwner, type Owner, ownerText, pathOf, readOwner, readQuietly } from './leases.ts'
 
-export interface Owner {
-  readonly containerID: string
-  /** '' in a file of the oldest format. */
-  readonly ifname: string
-}
-
-export interface Lease {
-  readonly address: string
-  /** undefined when the file says nothing that can be understood: a crash, or somebody else's. */
-  readonly owner: Owner | undefined
-}
+export * from './leases.ts'
 
 export interface LockedStore {
   readonly folder: string
@@ -42,15 +33,6 @@ const TRIES = 64
 /** A file without owner that is older than this was left by a crash, not by a writer between its two steps. */
 export const EMPTY_GRACE = 30_000
 const FILE_MODE = 0o600
-
-export function storeFolder(dataDir: string, network: string): string {
-  return `${dataDir}/${network}`
-}
-
-/** The file's name of an address. */
-function pathOf(folder: string, address: string): string {
-  return `${folder}/${address}`
-}
 
 /**
  * Runs `work` with the store of a network locked. Makes the folder when `make` says so; else a missing folder means
@@ -102,48 +84,6 @@ export function asFault(error: unknown, folder: string): unknown {
   }
   const message = `can't ${error.operation} ${error.path}`
   return new Fault(CODE.io, message, `${error.code}: ${reasons[error.code] ?? 'input/output error'}`, { cause: error })
-}
-
-export function ownerText({ containerID, ifname }: Owner): string {
-  return `${containerID}\r\n${ifname}`
-}
-
-/** Who holds an address; undefined when the file is not there, empty or alien. */
-export function readOwner(folder: string, address: string): Owner | undefined {
-  return parseOwner(readQuietly(pathOf(folder, address)) ?? '')
-}
-
-function readQuietly(path: string): string | undefined {
-  try {
-    return readIfThere(path)
-  } catch (error) {
-    if (isFileError(error, 'EISDIR', 'EACCES')) return undefined
-    throw error
-  }
-}
-
-function parseOwner(text: string): Owner | undefined {
-  const [containerID = '', ifname = '', ...rest] = text.trim().split(/\r?\n/)
-  if (!/^[A-Za-z0-9][\w.-]*$/.test(containerID) || rest.length > 0) return undefined
-  return { containerID, ifname: ifname.trim() }
-}
-
-/** What a file's name must be like to be an address; whether it is one does not matter here. */
-const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}:[0-9a-f:.]*)$/
-
-/** All addresses in the store with their owners. Reads every file: the slow, sure way. */
-export function readLeases(folder: string): readonly Lease[] {
-  return listAddresses(folder).map((address) => ({ address, owner: readOwner(folder, address) }))
-}
-
-/** The names in the store that are addresses; locks, hints and alien files are not. */
-export function listAddresses(folder: string): readonly string[] {
-  return listIfThere(folder).filter((name) => ADDRESS.test(name))
-}
-
-/** True when the owner is this one; a file of the oldest format names the container alone. */
-export function isOwner(owner: Owner | undefined, wanted: Owner): boolean {
-  return owner?.containerID === wanted.containerID && (owner.ifname === wanted.ifname || owner.ifname === '')
 }
 
 /**
@@ -239,12 +179,6 @@ function heal(path: string, owner: Owner): boolean {
 /** Frees an address that this owner holds. True when it did; an address of somebody else is left alone. */
 export function release(store: LockedStore, address: string, owner: Owner): boolean {
   return isOwner(readOwner(store.folder, address), owner) && removeIfThere(pathOf(store.folder, address))
-}
-
-/** When an address was reserved, in milliseconds since 1970; undefined when it is not, or by no plain file. */
-export function reservedAt(folder: string, address: string): number | undefined {
-  const seen = statIfThere(pathOf(folder, address))
-  return seen?.kind === 'file' ? seen.modified : undefined
 }
 
 const BOOT_NOTE = 'pontoon.boot'

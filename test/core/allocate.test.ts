@@ -75,6 +75,35 @@ const orders: Order[] = [
     ranges: [{ subnet: '10.9.0.4/31', gateway: '169.254.1.1' }],
     want: ['10.9.0.4', '10.9.0.5'],
   },
+  {
+    name: 'excluded ones are left out, single and by prefix, each once',
+    ranges: [{ subnet: '10.9.0.0/28', exclude: ['10.9.0.2', '10.9.0.8/29', '10.9.0.12/30', '10.9.0.2/32'] }],
+    want: ['10.9.0.3', '10.9.0.4', '10.9.0.5', '10.9.0.6', '10.9.0.7'],
+  },
+  {
+    name: 'excluded ones that hang over the ends of the range, and the gateway among them',
+    ranges: [
+      {
+        subnet: '10.9.0.0/24',
+        rangeStart: '10.9.0.6',
+        rangeEnd: '10.9.0.13',
+        gateway: '10.9.0.7',
+        exclude: ['10.9.0.4/30', '10.9.0.12/30', '10.9.9.0/24'],
+      },
+    ],
+    want: ['10.9.0.8', '10.9.0.9', '10.9.0.10', '10.9.0.11'],
+  },
+  {
+    name: 'the last reserved is an excluded one, given to who asked for it',
+    ranges: [{ ...tiny, exclude: ['10.9.0.4/31'] }],
+    last: '10.9.0.4',
+    want: ['10.9.0.6', '10.9.0.2', '10.9.0.3'],
+  },
+  {
+    name: 'all are excluded',
+    ranges: [{ ...tiny, exclude: ['10.0.0.0/8'] }],
+    want: [],
+  },
   { name: 'the two of a /31: one is the gateway', ranges: [{ subnet: '10.9.0.4/31' }], want: ['10.9.0.5'] },
   { name: 'the one of a /32', ranges: [{ subnet: '10.9.0.4/32' }], want: ['10.9.0.4'] },
   {
@@ -121,6 +150,11 @@ test.each<[name: string, asked: string[], want: (string | undefined)[]]>([
 })
 
 const everyRange = '10.9.0.1-10.9.0.6, 10.7.0.8-10.7.0.9, 10.8.0.1-10.8.0.2, fd00::1-fd00::ffff:ffff:ffff:ffff'
+
+test('an excluded address is given to who asks for it', () => {
+  const excluding = parseRangeSets([[{ ...tiny, exclude: ['10.9.0.5'] }]])
+  expect(matchRequested(excluding, [ip('10.9.0.5')])).toMatchObject([{ ip: ip('10.9.0.5') }])
+})
 
 test.each<[name: string, asked: string[], address: string, details: string]>([
   ['the gateway', ['10.9.0.1'], '10.9.0.1', 'it is the gateway of its range'],

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Desire, describe } from '../../src/core/describe.ts'
+import { CODE } from '../../src/core/fault.ts'
+import { formatCidr } from '../../src/core/ip.ts'
 import { nameOf } from '../../src/core/kinds.ts'
 import { attachment, cidr, ip } from './seen.ts'
 
@@ -10,7 +12,10 @@ const options = {
   bridge: 'cni0',
   isGateway: false,
   forceAddress: false,
-  ipMasq: false,
+  ipMasq4: false,
+  ipMasq6: false,
+  ipMasqExclude: [],
+  snatTo: [],
   mtu: 0,
   hairpinMode: false,
   promiscMode: false,
@@ -61,7 +66,7 @@ const cases: { name: string; desire: Partial<Desire>; want: string[] }[] = [
   {
     name: 'a gateway for both families, with default routes and masquerade: the whole',
     desire: {
-      options: { ...options, isGateway: true, ipMasq: true },
+      options: { ...options, isGateway: true, ipMasq4: true, ipMasq6: true },
       assigned: [four, six],
       routes: [{ dst: '0.0.0.0/0' }, { dst: '::/0' }, { dst: '10.20.0.0/16', table: 7 }],
     },
@@ -124,7 +129,10 @@ test('every option reaches its resource', () => {
     ...options,
     isGateway: true,
     forceAddress: true,
-    ipMasq: true,
+    ipMasq4: true,
+    ipMasq6: true,
+    ipMasqExclude: ['192.168.7.7/16', 'fd00::/8'],
+    snatTo: ['fd00::9', '192.0.2.9'],
     mtu: 1400,
     hairpinMode: true,
     promiscMode: true,
@@ -149,6 +157,36 @@ test('every option reaches its resource', () => {
     { kind: 'port', host: 'veth1', bridge: 'cni0', hairpin: true, isolated: true },
     { kind: 'link', ifname: 'eth0', host: 'veth1', mac: '02:00:00:00:00:03', mtu: 1400 },
     { kind: 'address', ifname: 'eth0', cidr: cidr('10.9.0.2/24'), dad: true },
-    { kind: 'masquerade', address: ip('10.9.0.2'), subnet: cidr('10.9.0.0/24'), attachment, inet: false },
+    {
+      kind: 'masquerade',
+      address: ip('10.9.0.2'),
+      subnet: cidr('10.9.0.0/24'),
+      attachment,
+      inet: false,
+      exclude: [cidr('192.168.0.0/16')],
+      snatTo: ip('192.0.2.9'),
+    },
   ])
+})
+
+test.each<[name: string, masq: Partial<Desire['options']>, natChain: string | undefined, want: string[]]>([
+  ['IPv4 alone', { ipMasq4: true }, undefined, ['masquerade 10.9.0.2']],
+  ['IPv6 alone', { ipMasq6: true }, undefined, ['masquerade fd00:9::2']],
+  ['both', { ipMasq4: true, ipMasq6: true }, undefined, ['masquerade 10.9.0.2', 'masquerade fd00:9::2']],
+  ['by iptables', { ipMasq4: true }, 'CNI-1', ['iptables 4 10.9.0.2/24']],
+])('masqueraded: %s', (_, masq, natChain, want) => {
+  const desire = { ...plain, options: { ...options, ...masq }, ends: { ...ends, natChain }, assigned: [four, six] }
+  const found = describe(desire).flatMap((resource) => {
+    if (resource.kind === 'masquerade') return [nameOf(resource)]
+    return resource.kind === 'iptables' ? [`iptables ${resource.family} ${resource.pods.map(formatCidr)}`] : []
+  })
+  expect(found).toEqual(want)
+})
+
+test.each<[masq: Partial<Desire['options']>, message: string, details: string]>([
+  [{ ipMasqExclude: ['10.0.0.0'] }, 'invalid ipMasqExclude', 'expected address/prefix; found "10.0.0.0"'],
+  [{ snatTo: ['192.0.2.0/24'] }, 'invalid snatTo', 'expected an address; found "192.0.2.0/24"'],
+])('refused: %j', (masq, message, details) => {
+  const desire = { ...plain, options: { ...options, ipMasq4: true, ...masq } }
+  expect(() => describe(desire)).toThrow(expect.objectContaining({ code: CODE.invalidConfig, message, details }))
 })

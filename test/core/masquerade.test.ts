@@ -117,6 +117,49 @@ test('comments are cut at what nft keeps, and their quotes are closed', () => {
 const element = 'inet cni_plugins_masquerade pods-net1-10.9.0.0/24 10.9.0.2'
 const served = new Set(['inet cni_plugins_masquerade pods-net1-10.9.0.0/24'])
 
+test('the rules of the reference masquerade too', () => {
+  expect(masquerade.inspect(four, seen({ masqueraded: new Set(['10.9.0.2']) }))).toEqual({ is: 'present' })
+})
+
+const SET = /pods-net1-10\.9\.0\.0\/24_[0-9a-f]{8}/
+const lastRule = (want: Of<'masquerade'>) => {
+  const op = masquerade.create(want)[0]
+  return op?.tool === 'nft'
+    ? op.whenMissing
+        .at(-1)
+        ?.replace(SET, 'SET')
+        .replace(/ comment .*$/, '')
+    : undefined
+}
+const RULE = 'add rule inet cni_plugins_masquerade masq_checks ip saddr @SET ip daddr !='
+
+test.each<[name: string, want: Of<'masquerade'>, rule: string]>([
+  [
+    'destinations that see the pod’s own address',
+    { ...four, exclude: [cidr('10.0.0.0/8'), cidr('192.168.0.0/16')] },
+    `${RULE} { 10.9.0.0/24, 10.0.0.0/8, 192.168.0.0/16 } masquerade`,
+  ],
+  ['a fixed source address', { ...four, snatTo: ip('192.0.2.9') }, `${RULE} 10.9.0.0/24 snat ip to 192.0.2.9`],
+  [
+    'a fixed source address in a table of its own family',
+    { ...four, inet: false, snatTo: ip('192.0.2.9') },
+    `${RULE.replace('inet', 'ip')} 10.9.0.0/24 snat to 192.0.2.9`,
+  ],
+])('%s', (_, want, rule) => {
+  expect(lastRule(want)).toBe(rule)
+})
+
+test('pods whose traffic leaves in another way are in a set of another name', () => {
+  const ways: Of<'masquerade'>[] = [
+    four,
+    { ...four, exclude: [cidr('10.0.0.0/8')] },
+    { ...four, exclude: [cidr('192.168.0.0/16')] },
+    { ...four, snatTo: ip('192.0.2.9') },
+    { ...four, exclude: [cidr('10.0.0.0/8')], snatTo: ip('192.0.2.9') },
+  ]
+  expect(new Set(ways.map(elementOf)).size).toBe(ways.length)
+})
+
 test.each<[name: string, elements: [string, string][], served: ReadonlySet<string>, want: object]>([
   ['nothing is there', [], served, { is: 'absent' }],
   ['another address is there', [[element.replace(/2$/, '3'), comment]], served, { is: 'absent' }],
@@ -128,12 +171,7 @@ test.each<[name: string, elements: [string, string][], served: ReadonlySet<strin
     new Set(['inet cni_plugins_masquerade pods-net2-10.9.0.0/24']),
     { is: 'different', want: 'a rule that masquerades', have: 'none' },
   ],
-  [
-    'it is of another attachment',
-    [[element, `f${comment.slice(1)}`]],
-    served,
-    { is: 'different', want: comment, have: `f${comment.slice(1)}` },
-  ],
+  ['a former owner’s name is on it', [[element, `f${comment.slice(1)}`]], served, { is: 'present' }],
 ])('inspect: %s', (_, elements, rules, want) => {
   const has = seen({ masquerade: { elements: new Map(elements), served: rules } })
   expect(masquerade.inspect(four, has)).toEqual(want)

@@ -119,6 +119,12 @@ const refused: Refused[] = [
     details: 'expected an IPv4 address like the subnet; found "router"',
   },
   {
+    name: 'an exclusion of the other family',
+    sets: [[{ subnet: '10.9.0.0/24', exclude: ['10.9.0.7', 'fd00::1'] }]],
+    message: 'invalid ipam.ranges[0][0].exclude[1]',
+    details: 'expected an IPv4 address or prefix; found "fd00::1"',
+  },
+  {
     name: 'a set without ranges',
     sets: [[{ subnet: '10.9.0.0/24' }], []],
     message: 'invalid ipam.ranges[1]',
@@ -150,6 +156,13 @@ const refused: Refused[] = [
 
 test.each(refused)('$name is refused', ({ sets, message, details }) => {
   expect(() => parseRangeSets(sets)).toThrow(expect.objectContaining({ code: CODE.invalidConfig, message, details }))
+})
+
+test('the order of overlapping ranges does not matter', () => {
+  const upper = { subnet: '10.9.0.0/24', rangeStart: '10.9.0.50' }
+  const lower = { subnet: '10.9.0.0/24', rangeEnd: '10.9.0.50' }
+  expect(() => parseRangeSets([[upper], [lower]])).toThrow('invalid ipam.ranges[1][0]')
+  expect(() => parseRangeSets([[lower], [upper]])).toThrow('invalid ipam.ranges[1][0]')
 })
 
 test('one subnet may be in several sets, when their ranges have no address in common', () => {

@@ -12,7 +12,10 @@ const plain: Desire = {
     bridge: 'cni0',
     isGateway: true,
     forceAddress: false,
-    ipMasq: true,
+    ipMasq4: true,
+    ipMasq6: true,
+    ipMasqExclude: [],
+    snatTo: [],
     mtu: 0,
     hairpinMode: false,
     promiscMode: false,
@@ -72,7 +75,7 @@ test.each<[name: string, options: Partial<Desire['options']>, more: Partial<Desi
 })
 
 test('without ipMasq nothing is left untracked', () => {
-  expect(desired({ vlan: 100, ipMasq: false }).map(({ kind }) => kind)).not.toContain('untracked')
+  expect(desired({ vlan: 100, ipMasq4: false, ipMasq6: false }).map(({ kind }) => kind)).not.toContain('untracked')
 })
 
 test('a gateway and a port of one network have the same VLANs', () => {

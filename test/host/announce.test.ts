@@ -3,7 +3,7 @@ import { CODE } from '../../src/core/fault.ts'
 import { announce, type Pod } from '../../src/host/announce.ts'
 import { openSession } from '../../src/host/session.ts'
 import { ip } from '../core/seen.ts'
-import { type Expected, engine, followScripts, IP, inside, type Line, printed, script } from './scripted.ts'
+import { type Expected, engine, events, followScripts, IP, inside, type Line, printed, script } from './scripted.ts'
 
 vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
 followScripts()
@@ -72,6 +72,7 @@ test('IPv4: the kernel asks for the own address', async () => {
 
 test('IPv6: the hardware address is set to what it is, once the kernel tells of it', async () => {
   await run(six, [show('forwarding')], [NA], [notify])
+  expect(events.indexOf(`ended ${notify.argv.join(' ')}`)).toBeLessThan(events.indexOf(`told ${NA.told}`))
 })
 
 test('two families and several addresses in one go', async () => {

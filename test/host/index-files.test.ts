@@ -7,7 +7,9 @@ import {
   type IndexEntry,
   indexFolder,
   listEntries,
+  noteAddress,
   readEntry,
+  readHolderOf,
   removeEntry,
   writeEntry,
 } from '../../src/host/index-files.ts'
@@ -105,6 +107,32 @@ test('a removed entry is gone, with what a crash left of it; once more is no err
   removeEntry(net1, key)
   removeEntry(net1, key)
   expect(readdirSync(moved(net1))).toEqual([])
+})
+
+test('addresses are noted for their attachment, and the notes go with its entry', () => {
+  const other = { ...entry, containerID: 'c2' }
+  writeEntry(net1, entry)
+  writeEntry(net1, other)
+  noteAddress(net1, '10.9.0.2', key)
+  noteAddress(net1, '10.9.0.3', key)
+  noteAddress(net1, '10.9.0.3', keyOf(other))
+  expect(['10.9.0.2', '10.9.0.3', '10.9.0.4'].map((address) => readHolderOf(net1, address)?.containerID)).toEqual([
+    'c1',
+    'c2',
+    undefined,
+  ])
+  expect(listEntries(net1)).toHaveLength(2)
+  removeEntry(net1, key, ['10.9.0.2', '10.9.0.3'])
+  expect(readdirSync(moved(net1)).sort()).toEqual(['10.9.0.3', keyOf(other).slice(0, 32)].sort())
+})
+
+test('a note whose entry is gone or damaged tells nobody', () => {
+  writeEntry(net1, entry)
+  noteAddress(net1, '10.9.0.2', key)
+  writeFileSync(file(), '')
+  expect(readHolderOf(net1, '10.9.0.2')).toBeUndefined()
+  removeEntry(net1, key)
+  expect(readHolderOf(net1, '10.9.0.2')).toBeUndefined()
 })
 
 test('an entry that can not be removed is told', () => {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { bridgeMacOf } from '../../src/core/attachment.ts'
-import { bridgeMac, hasInetNat, hasLink, readSysctl, writeSysctl } from '../../src/host/machine.ts'
+import { bootTime, bridgeMac, hasInetNat, hasLink, readSysctl, writeSysctl } from '../../src/host/machine.ts'
 import { files, followScripts, written } from './scripted.ts'
 
 vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
@@ -34,6 +34,12 @@ test('sysctls are files below /proc/sys', () => {
     undefined,
     ['/proc/sys/net/ipv4/ip_forward=0'],
   ])
+})
+
+test('the machine was booted when the kernel says', () => {
+  expect(bootTime()).toBe(0)
+  files.set('/proc/stat', 'cpu  1 2 3\nbtime 1700000000\nprocesses 7\n')
+  expect(bootTime()).toBe(1_700_000_000_000)
 })
 
 test('a link is there when it has settings', () => {

@@ -35,6 +35,8 @@ export const files = new Map<string, string>()
 export const failures = new Map<string, string>()
 /** What was written, as `path=content`, in order. */
 export const written: string[] = []
+/** What happened, in order: `told …`, `ended PROGRAM …`. */
+export const events: string[] = []
 /** Tools that this machine lacks. */
 export const missing = new Set<string>()
 
@@ -50,6 +52,7 @@ export function reset(): void {
   clock = 0
   for (const state of [files, failures, missing]) state.clear()
   written.length = 0
+  events.length = 0
 }
 
 /** Whatever differs from the script, at the end of a test. */
@@ -85,12 +88,14 @@ function spawn({ argv, onStdout }: SpawnOptions): Child {
   })
   const finish = () => {
     state.hasEnded = true
+    events.push(`ended ${argv.join(' ')}`)
     resolve({ status: 0, timedOut: false, stdout, stderr, ...program.exit })
   }
   return {
     pid: 4711,
     write(text) {
       if (text === '') return
+      events.push(`told ${text}`)
       const [line = program.repeats, ...left] = state.left
       state.left = left
       if (line?.told !== text) problems.push(`told ${JSON.stringify(text)}, not ${JSON.stringify(line?.told)}`)

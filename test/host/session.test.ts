@@ -50,8 +50,8 @@ test('a question that fails leaves its answer out, and is told at the end', asyn
     argv: IP,
     dialog: [
       {
-        told: 'addr show dev veth1\naddr show dev cni0\n',
-        complains: 'Device "veth1" does not exist.\nCommand failed -:1\n',
+        told: 'addr show dev cni0\naddr show dev veth1\n',
+        complains: 'Device "veth1" does not exist.\nCommand failed -:2\n',
         prints: [printed(...cni0)],
       },
       {
@@ -62,7 +62,7 @@ test('a question that fails leaves its answer out, and is told at the end', asyn
     exit: { status: 1 },
   })
   const session = openSession()
-  expect(await session.run(['addr show dev veth1', 'addr show dev cni0'])).toEqual([cni0])
+  expect(await session.run(['addr show dev cni0', 'addr show dev veth1'])).toEqual([cni0])
   expect(await session.run(['addr show dev veth2'])).toEqual([])
   expect(await session.close()).toEqual([
     { line: 'addr show dev veth1', text: 'Device "veth1" does not exist.' },

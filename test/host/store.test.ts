@@ -9,13 +9,17 @@ import { LockTimeout } from '../../src/engine/engine.ts'
 import {
   asFault,
   isOwner,
+  type LivingHolder,
   listAddresses,
   lockStore,
+  readBootNote,
   readLeases,
   readOwner,
   release,
   releaseAlien,
   reserve,
+  reservedAt,
+  writeBootNote,
 } from '../../src/host/store.ts'
 import { ip } from '../core/seen.ts'
 import { broken, folder, moved, useTemporaryFolders } from './relocated.ts'
@@ -25,7 +29,8 @@ useTemporaryFolders()
 
 const owner = { containerID: 'c1', ifname: 'eth0' }
 const tiny: RangeText = { subnet: '10.9.0.0/29' }
-const never = () => expect.fail('nothing was to be reclaimed')
+const never = () => expect.fail('there was nothing to do')
+const nobody = () => undefined
 const put = (name: string, content: string) => writeFileSync(join(folder, name), content)
 const content = (name: string) => readFileSync(join(folder, name), 'utf8')
 const names = () =>
@@ -36,14 +41,14 @@ const names = () =>
 interface Options {
   asked?: string[]
   by?: typeof owner
-  reclaim?: () => boolean
+  living?: LivingHolder
 }
 
 /** Reserves one address of each set, as ADD does. */
-async function take(ranges: RangeText[][], { asked = [], by = owner, reclaim = never }: Options = {}) {
+async function take(ranges: RangeText[][], { asked = [], by = owner, living = nobody }: Options = {}) {
   const sets = parseRangeSets(ranges)
   const wanted: readonly (Candidate | undefined)[] = matchRequested(sets, asked.map(ip))
-  const taken = await lockStore(folder, true, (store) => reserve(store, sets, wanted, by, reclaim))
+  const taken = await lockStore(folder, true, (store) => reserve(store, sets, wanted, by, living))
   return taken?.map((candidate) => formatIp(candidate.ip))
 }
 
@@ -82,6 +87,7 @@ describe('reserve', () => {
 
   test('a large range that is nearly full is listed, not tried address by address', async () => {
     for (let i = 2; i < 250; i++) put(`10.9.0.${i}`, 'c7\r\neth0')
+    broken.set('create 10.9.0.100', 'EIO')
     expect(await take([[{ subnet: '10.9.0.0/24' }]])).toEqual(['10.9.0.250'])
   })
 
@@ -134,20 +140,9 @@ describe('reserve', () => {
     expect(await take([[tiny]])).toEqual(['10.9.0.3'])
   })
 
-  test('an exhausted set: what is dead is reclaimed once, and tried again', async () => {
+  test('an exhausted set is told, and what the others gave is given back', async () => {
     for (const i of [2, 3, 4, 5, 6]) put(`10.9.0.${i}`, 'c7\r\neth0')
-    let reclaimed = 0
-    const reclaim = () => {
-      reclaimed++
-      return removes('10.9.0.4')
-    }
-    expect(await take([[tiny]], { reclaim })).toEqual(['10.9.0.4'])
-    expect(reclaimed).toBe(1)
-  })
-
-  test('a set that stays exhausted is told, and what the others gave is given back', async () => {
-    for (const i of [2, 3, 4, 5, 6]) put(`10.9.0.${i}`, 'c7\r\neth0')
-    await expect(take([[{ subnet: '10.8.0.0/24' }], [tiny]], { reclaim: () => false })).rejects.toThrow(
+    await expect(take([[{ subnet: '10.8.0.0/24' }], [tiny]])).rejects.toThrow(
       expect.objectContaining({
         code: CODE.exhausted,
         message: 'no free address in range set 1 (10.9.0.1-10.9.0.6)',
@@ -158,9 +153,29 @@ describe('reserve', () => {
   })
 })
 
-function removes(address: string): boolean {
-  return releaseAlien({ folder, isLocked: true }, address)
-}
+describe('the store was cleared while pods live', () => {
+  const c7 = { containerID: 'c7', ifname: 'eth0' }
+  const living: LivingHolder = (address) => (address === '10.9.0.2' ? c7 : undefined)
+
+  test('what a living one has is put back, and not given out', async () => {
+    expect(await take([[tiny]], { living })).toEqual(['10.9.0.3'])
+    expect(content('10.9.0.2')).toBe('c7\r\neth0')
+  })
+
+  test('also when it is asked for', async () => {
+    await expect(take([[tiny]], { asked: ['10.9.0.2'], living })).rejects.toThrow(
+      expect.objectContaining({
+        code: CODE.conflict,
+        details: `it is reserved by container c7, interface eth0 in ${folder}`,
+      }),
+    )
+    expect(content('10.9.0.2')).toBe('c7\r\neth0')
+  })
+
+  test('its owner gets it', async () => {
+    expect(await take([[tiny]], { asked: ['10.9.0.2'], by: c7, living })).toEqual(['10.9.0.2'])
+  })
+})
 
 describe('an address that was asked for', () => {
   test('is reserved', async () => {
@@ -178,18 +193,12 @@ describe('an address that was asked for', () => {
     expect(await take([[tiny]], { asked: ['10.9.0.5'] })).toEqual(['10.9.0.5'])
   })
 
-  test('is reclaimed from the dead', async () => {
-    put('10.9.0.5', 'c7\r\neth0')
-    expect(await take([[tiny]], { asked: ['10.9.0.5'], reclaim: () => removes('10.9.0.5') })).toEqual(['10.9.0.5'])
-    expect(content('10.9.0.5')).toBe('c1\r\neth0')
-  })
-
   test.each([
     ['c7\r\neth1', 'container c7, interface eth1'],
     ['???', 'an unknown owner'],
   ])('is refused when somebody has it: %j', async (text, who) => {
     put('10.9.0.5', text)
-    await expect(take([[tiny]], { asked: ['10.9.0.5'], reclaim: () => false })).rejects.toThrow(
+    await expect(take([[tiny]], { asked: ['10.9.0.5'] })).rejects.toThrow(
       expect.objectContaining({
         code: CODE.conflict,
         message: 'address 10.9.0.5 is taken',
@@ -271,6 +280,29 @@ describe('release', () => {
   test('once more is no error', async () => {
     expect(await free('10.9.0.2')).toBe(false)
   })
+})
+
+test('an address whose file names nobody is freed all the same', async () => {
+  put('10.9.0.2', '???')
+  const free = () => lockStore(folder, false, (store) => releaseAlien(store, '10.9.0.2'))
+  expect([await free(), await free(), names()]).toEqual([true, false, []])
+})
+
+test('the time of a reservation is that of its file; other things have none', () => {
+  put('10.9.0.2', 'c1')
+  age('10.9.0.2', 60_000)
+  mkdirSync(join(folder, '10.9.0.3'))
+  expect(Math.abs((reservedAt(folder, '10.9.0.2') ?? 0) - Date.now() + 60_000)).toBeLessThan(5_000)
+  expect([reservedAt(folder, '10.9.0.3'), reservedAt(folder, '10.9.0.4')]).toEqual([undefined, undefined])
+})
+
+test('the boot in which the store was looked through is noted, and is no address', async () => {
+  expect(readBootNote(folder)).toBeUndefined()
+  for (const boot of ['a boot', 'another']) {
+    await lockStore(folder, false, (store) => writeBootNote(store, boot))
+    expect(readBootNote(folder)).toBe(boot)
+  }
+  expect(listAddresses(folder)).toEqual([])
 })
 
 describe('lockStore', () => {

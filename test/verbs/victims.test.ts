@@ -36,7 +36,7 @@ test('a label that was cut is its own all the same', () => {
 function element(network: string, containerID: string, address: string): [string, string] {
   const of = { network, containerID, ifname: 'eth0' }
   const subnet = cidr(address.includes(':') ? 'fd00:9::/64' : '10.9.0.0/24')
-  return [elementOf({ attachment: of, address: ip(address), subnet, inet: true }), commentOf(of)]
+  return [elementOf({ kind: 'masquerade', attachment: of, address: ip(address), subnet, inet: true }), commentOf(of)]
 }
 
 const mine = element('net1', 'c1', '10.9.0.2')
