@@ -67,8 +67,9 @@ export function packetFilter(lab: Lab): string[] {
     .filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-/** What tells nothing of a pod: where allocation goes on, and who held a lock last. */
-const isHint = (path: string): boolean => /\/(last_reserved_ip\.\d+|lock|holder[^/]*)$/.test(path)
+/** What tells nothing of a pod: where allocation goes on, who held a lock last, which boot the store has seen. */
+const isHint = (path: string): boolean =>
+  /\/(last_reserved_ip\.\d+|pontoon\.boot|gateways|lock|holder[^/]*)$/.test(path)
 
 const withoutHints = (found: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(found).filter(([path]) => !isHint(path)))
