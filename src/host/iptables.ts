@@ -42,31 +42,33 @@ export async function readNat(family: Family): Promise<SavedNat> {
  * Runs lines on the nat table, all or none. Were they refused, it is looked what is there, and what `rest` makes of
  * it is run instead, until that is nothing.
  * @param lines undefined when it is to be looked first
+ * @param wait seconds for the lock
  * @throws Fault 11 when the lock was not to be had in time, 102 with iptables' words
  */
 export async function settleNat(
   family: Family,
   lines: readonly string[] | undefined,
   rest: (seen: SavedNat) => readonly string[],
+  wait: number = LOCK_WAIT,
 ): Promise<void> {
-  let failed = lines && (await restore(family, lines))
+  let failed = lines && (await restore(family, lines, wait))
   if (lines && !failed) return
   // Others add and remove meanwhile: what was seen may be gone when it is to be removed.
   for (let attempt = 0; attempt < 3; attempt++) {
     const left = rest(await readNat(family))
     if (left.length === 0) return
-    failed = await restore(family, left)
+    failed = await restore(family, left, wait)
     if (!failed) return
   }
   if (failed) throw iptablesFault(family, failed)
 }
 
 /** @returns how it ended when the lines were refused */
-async function restore(family: Family, lines: readonly string[]): Promise<Exit | undefined> {
+async function restore(family: Family, lines: readonly string[], wait: number): Promise<Exit | undefined> {
   const script = ['*nat', ...lines, 'COMMIT', ''].join('\n')
-  const exit = await run([findTool(TOOLS[family].restore), '--noflush', '-w', String(LOCK_WAIT)], script)
+  const exit = await run([findTool(TOOLS[family].restore), '--noflush', '-w', String(wait)], script)
   if (exit.status === 0) return undefined
-  if (exit.timedOut || /xtables lock/.test(exit.stderr)) throw lockFault(exit)
+  if (exit.timedOut || /xtables lock/.test(exit.stderr)) throw lockFault(exit, wait)
   return exit
 }
 
@@ -77,8 +79,8 @@ function run(argv: readonly [string, ...string[]], script: string): Promise<Exit
   return child.exit
 }
 
-function lockFault({ timedOut }: Exit): Fault {
-  const waited = timedOut ? LIFETIME / 1000 : LOCK_WAIT
+function lockFault({ timedOut }: Exit, wait: number): Fault {
+  const waited = timedOut ? LIFETIME / 1000 : wait
   const remedy = `waited ${waited} s; "fuser -v /run/xtables.lock" tells who holds it; try again later`
   return new Fault(CODE.tryAgain, 'the lock of iptables, /run/xtables.lock, is held', remedy)
 }

@@ -16,13 +16,14 @@ import { removalsOf } from './foreign.ts'
 export async function natRemovals(
   attachment: Attachment,
   addresses: readonly string[],
+  wait?: number,
 ): Promise<readonly (() => Promise<void>)[]> {
   if (addresses.some(mentionsIpv6)) await loadIpv6()
   const pods = addresses.map(parseCidr).filter((cidr) => cidr !== undefined)
   const chain = chainOf(attachment)
   return ([4, 6] as const).flatMap((family) => {
     const own = pods.filter(({ ip }) => ip.family === family)
-    return own.length === 0 ? [] : [() => remove({ kind: 'iptables', family, chain, attachment, pods: own })]
+    return own.length === 0 ? [] : [() => remove({ kind: 'iptables', family, chain, attachment, pods: own }, wait)]
   })
 }
 
@@ -32,9 +33,9 @@ export async function clearFormer(call: Call, former: IndexEntry): Promise<void>
   if (former.elements.length > 0) await removeElements(startNft(), former.elements.map(deletionOf))
 }
 
-async function remove(gone: Of<'iptables'>): Promise<void> {
+async function remove(gone: Of<'iptables'>, wait: number | undefined): Promise<void> {
   const own = new Set(gone.pods.map(({ ip }) => formatIp(ip)))
   const lines = iptables.remove(gone).flatMap((op) => (op.tool === 'iptables' ? op.lines : []))
   // Another interface of the container may have its jumps to the same chain, which then can't go.
-  await settleNat(gone.family, lines, (seen) => removalOf(seen, gone.chain, (ip) => own.has(ip)))
+  await settleNat(gone.family, lines, (seen) => removalOf(seen, gone.chain, (ip) => own.has(ip)), wait)
 }

@@ -33,12 +33,15 @@ export async function undo(call: Call, { assigned, entry }: Claim, steps: readon
   if (gateway ?? bridge) await removeUnused(entry.bridge, gateway, bridge !== undefined)
 }
 
+/** Seconds to wait for the lock of iptables: the ADD may have failed for want of it. What is left, DEL removes. */
+const UNDO_WAIT = 1
+
 async function natUndo(steps: readonly Step[]): Promise<readonly (() => Promise<void>)[]> {
   const made = steps.flatMap(({ resource }) => (resource.kind === 'iptables' ? [resource] : []))
   const first = made[0]
   if (!first) return []
   const addresses = made.flatMap(({ pods }) => pods.map(formatCidr))
-  return (await import('./nat.ts')).natRemovals(first.attachment, addresses)
+  return (await import('./nat.ts')).natRemovals(first.attachment, addresses, UNDO_WAIT)
 }
 
 export function noteOf(failure: unknown): void {
