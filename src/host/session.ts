@@ -15,7 +15,7 @@ import type { Child, Exit } from '../engine/engine.ts'
 import { findTool, TOOL_ENV } from './tools.ts'
 
 /** Milliseconds that one `ip` process may live. Runtimes give a plugin a minute or more. */
-const LIFETIME = 30_000
+const LIFETIME = 60_000
 /** Milliseconds between looks at stderr, while an answer is due: a `show` that fails says nothing on stdout. */
 const GLANCE = 2
 
@@ -28,8 +28,9 @@ export interface LineError {
 
 export interface Session {
   /**
-   * Hands lines over; resolves to the documents that those with `show` printed, in order. A line that failed, or a
-   * process that died, leaves its document out.
+   * Hands lines over; resolves to the documents that those with `show` printed, in order. A line that failed leaves
+   * its document out.
+   * @throws Fault 104 or 11 when the process died over it
    */
   run(lines: readonly string[]): Promise<readonly unknown[]>
   /** Ends the process; resolves to what failed, in order. */
@@ -63,6 +64,8 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
   })
 
   async function run(lines: readonly string[]): Promise<readonly unknown[]> {
+    // An empty line would be counted by ip, and not here.
+    if (lines.length === 0) return []
     text = ''
     const first = sent.length + 1
     sent.push(...lines)
@@ -72,9 +75,10 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
     for (;;) {
       const documents = text.split('\n').slice(0, -1)
       const failed = documents.length < shows.length ? failedLines(child.stderrSoFar()) : NONE
-      if (ended || documents.length + shows.filter((number) => failed.has(number)).length >= shows.length) {
+      if (documents.length + shows.filter((number) => failed.has(number)).length >= shows.length) {
         return documents.map(parseJson)
       }
+      if (ended) throw deathOf(ended)
       const heard = new Promise<void>((resolve) => {
         notify = resolve
       })
@@ -118,10 +122,19 @@ function readErrors(exit: Exit, sent: readonly string[]): readonly LineError[] {
       continue
     }
     const line = sent[Number(failed[1]) - 1] ?? ''
-    errors.push({ line, text: said.join('; ') || 'failed' })
+    // What is not there any more is an answer too.
+    if (!SHOW.test(line)) errors.push({ line, text: said.join('; ') || 'failed' })
     said = []
   }
-  if (exit.timedOut) errors.push({ line: '', text: `ip did not end within ${LIFETIME / 1000} s and was killed` })
-  else if (errors.length === 0) errors.push({ line: '', text: said.join('; ') || `ended with status ${exit.status}` })
+  // With -force the status is 1 when a line has failed; another one is the end of the process itself.
+  if (exit.timedOut || said.length > 0 || exit.status !== 1) errors.push({ line: '', text: deathOf(exit).details })
   return errors
+}
+
+/** Why a process ended before its time. */
+function deathOf({ status, stderr, timedOut }: Exit): Fault {
+  const words = stderr.split('\n').filter((text) => text !== '' && !text.startsWith('Command failed'))
+  const last = words.at(-1) ?? `status ${status}`
+  const text = timedOut ? `it did not end within ${LIFETIME / 1000} s and was killed` : last
+  return new Fault(timedOut ? CODE.tryAgain : CODE.tool, 'ip ended before its time', text)
 }

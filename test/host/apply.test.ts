@@ -360,3 +360,49 @@ test('a sandbox without IPv6: the second failure counts', async () => {
   )
   await expect(run(few, dual)).rejects.toThrow("can't make address fd00:9::2/64 on eth0")
 })
+
+const vlan: Resource = { kind: 'vlan', port: 'veth1', vlan: 100, trunk: [], keepsDefault: true }
+const HOST_PORT = 'link set dev veth1 master cni0 up\naddr show dev cni0\n'
+
+/** A port in a VLAN; `bridge` is what bridge(8) does. */
+async function runInVlan(vlans: Partial<Expected>) {
+  const told = 'vlan add dev veth1 vid 100 pvid untagged\nvlan show dev veth1\n'
+  script(
+    {
+      argv: IP,
+      dialog: [
+        { told: `${LINK}\n${ALIAS}\n${HOST_PORT}`, prints: [seenBridge] },
+        { told: 'addr show dev cni0\naddr show dev veth1\n', prints: [seenBridge, seenVeth] },
+        hostAnnounces,
+      ],
+    },
+    sandbox(),
+    {
+      argv: ['/usr/sbin/bridge', '-force', '-compressvlans', '-json', '-batch', '-'],
+      dialog: [{ told, prints: [printed({ ifname: 'veth1', vlans: [{ vlan: 100 }] })] }],
+      ...vlans,
+    },
+  )
+  const plan = planAdd([veth, port, vlan, link, address], seen())
+  if (!plan.ok) throw new Error('a bare host has no conflicts')
+  const hands = {
+    host: openSession(),
+    sandbox: openSession('/proc/7/fd/5'),
+    vlans: openSession(undefined, 'bridge'),
+    nft: undefined,
+  }
+  return apply(plan.steps, hands, { bridge: 'cni0', hostVeth: 'veth1' }, pod)
+}
+
+test('VLANs are given to a port once it is one', async () => {
+  await runInVlan({})
+})
+
+test('VLANs that can not be given are told', async () => {
+  await expect(runInVlan({ exit: failed(1, 'RTNETLINK answers: Operation not supported') })).rejects.toThrow(
+    expect.objectContaining({
+      code: CODE.kernel,
+      message: "can't make VLANs of veth1: the kernel has no VLAN filtering for bridges",
+    }),
+  )
+})

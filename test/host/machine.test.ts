@@ -1,7 +1,15 @@
 import { expect, test, vi } from 'vitest'
 import { bridgeMacOf } from '../../src/core/attachment.ts'
-import { bootTime, bridgeMac, hasInetNat, hasLink, readSysctl, writeSysctl } from '../../src/host/machine.ts'
-import { files, followScripts, written } from './scripted.ts'
+import {
+  bootTime,
+  bridgeMac,
+  hasInetNat,
+  hasLink,
+  keepRouterAdvertisements,
+  readSysctl,
+  writeSysctl,
+} from '../../src/host/machine.ts'
+import { failures, files, followScripts, written } from './scripted.ts'
 
 vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
 followScripts()
@@ -40,6 +48,20 @@ test('the machine was booted when the kernel says', () => {
   expect(bootTime()).toBe(0)
   files.set('/proc/stat', 'cpu  1 2 3\nbtime 1700000000\nprocesses 7\n')
   expect(bootTime()).toBe(1_700_000_000_000)
+})
+
+test('a host that is about to forward goes on taking router advertisements where it took them', () => {
+  const conf = '/proc/sys/net/ipv6/conf'
+  const settings = { all: 1, default: 1, lo: 1, eth0: 1, eth1: 0, eth2: 2, veth12: 1, wlan0: 1, broken: 1 }
+  for (const [name, value] of Object.entries(settings)) files.set(`${conf}/${name}/accept_ra`, `${value}\n`)
+  failures.set(`${conf}/broken/accept_ra`, 'EROFS')
+  keepRouterAdvertisements()
+  expect(written).toEqual([`${conf}/eth0/accept_ra=2`, `${conf}/wlan0/accept_ra=2`])
+})
+
+test('a host without IPv6 has none to take', () => {
+  keepRouterAdvertisements()
+  expect(written).toEqual([])
 })
 
 test('a link is there when it has settings', () => {

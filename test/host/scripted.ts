@@ -119,7 +119,8 @@ function spawn({ argv, onStdout }: SpawnOptions): Child {
 }
 
 function stat(path: string): FileStat {
-  const isTool = /^\/usr\/sbin\/(ip|nft|nsenter|tee)$/.test(path) && !missing.has(path.slice('/usr/sbin/'.length))
+  const isTool =
+    /^\/usr\/sbin\/(bridge|ip|nft|nsenter|tee)$/.test(path) && !missing.has(path.slice('/usr/sbin/'.length))
   if (!isTool && !files.has(path)) throw new FileError('ENOENT', 'stat', path)
   return { kind: 'file', device: 1, inode: 1, size: isTool ? 1 : (files.get(path)?.length ?? 0), modified: 0 }
 }
@@ -128,6 +129,12 @@ function readFile(path: string): string {
   const content = files.get(path)
   if (content === undefined) throw new FileError('ENOENT', 'read', path)
   return content
+}
+
+function listDirectory(path: string): readonly string[] {
+  const below = [...files.keys()].filter((file) => file.startsWith(`${path}/`))
+  if (below.length === 0) throw new FileError('ENOENT', 'list', path)
+  return [...new Set(below.map((file) => file.slice(path.length + 1).split('/')[0] ?? ''))]
 }
 
 function overwriteFile(path: string, content: string): void {
@@ -147,6 +154,7 @@ export const engine = {
   spawn,
   stat,
   readFile,
+  listDirectory,
   overwriteFile,
   sleep,
   monotonic: () => clock,

@@ -98,6 +98,29 @@ test('what failed is told with its line, whichever go it was in', async () => {
   ])
 })
 
+test('no lines are nothing to tell, and leave the numbers as they are', async () => {
+  script({
+    argv: IP,
+    dialog: [{ told: 'link set dev a up\n' }],
+    exit: { status: 1, stderr: 'no\nCommand failed -:1\n' },
+  })
+  const session = openSession()
+  expect(await session.run([])).toEqual([])
+  await session.run(['link set dev a up'])
+  expect(await session.close()).toEqual([{ line: 'link set dev a up', text: 'no' }])
+})
+
+test('bridge speaks the same way', async () => {
+  const vlans = [{ ifname: 'veth1', vlans: [{ vlan: 100 }] }]
+  script({
+    argv: ['/usr/sbin/bridge', '-force', '-compressvlans', '-json', '-batch', '-'],
+    dialog: [{ told: 'vlan add dev veth1 vid 100\nvlan show dev veth1\n', prints: [printed(...vlans)] }],
+  })
+  const session = openSession(undefined, 'bridge')
+  expect(await session.run(['vlan add dev veth1 vid 100', 'vlan show dev veth1'])).toEqual([vlans])
+  expect(await session.close()).toEqual([])
+})
+
 test('complaints of a process that ends well are warnings', async () => {
   script({ argv: IP, dialog: [{ told: 'link set dev a up\n', complains: 'Warning: whatever\nand more\n' }] })
   const session = openSession()
