@@ -45,7 +45,7 @@ test('lines that show nothing are not waited for', async () => {
   expect(await session.close()).toEqual([])
 })
 
-test('a question that fails leaves its answer out, and is told at the end', async () => {
+test('a question that fails leaves its answer out, which is an answer too', async () => {
   script({
     argv: IP,
     dialog: [
@@ -64,10 +64,7 @@ test('a question that fails leaves its answer out, and is told at the end', asyn
   const session = openSession()
   expect(await session.run(['addr show dev cni0', 'addr show dev veth1'])).toEqual([cni0])
   expect(await session.run(['addr show dev veth2'])).toEqual([])
-  expect(await session.close()).toEqual([
-    { line: 'addr show dev veth1', text: 'Device "veth1" does not exist.' },
-    { line: 'addr show dev veth2', text: 'Device "veth2" does not exist.' },
-  ])
+  expect(await session.close()).toEqual([])
 })
 
 test('what failed is told with its line, whichever go it was in', async () => {
@@ -141,28 +138,58 @@ test('what is no JSON is told as what it is', async () => {
   await session.close()
 })
 
-test('a process that dies before it answers is not waited for', async () => {
+test.each<[name: string, exit: object, code: number, details: string]>([
+  [
+    'in nsenter',
+    { status: 1, stderr: 'nsenter: reassociate to namespace failed: Invalid argument\n' },
+    CODE.tool,
+    'nsenter: reassociate to namespace failed: Invalid argument',
+  ],
+  ['by somebody', { status: 137 }, CODE.tool, 'status 137'],
+  ['by the deadline', { status: 137, timedOut: true }, CODE.tryAgain, 'it did not end within 60 s and was killed'],
+])('a process that dies over a question, %s, is not waited for', async (_, exit, code, details) => {
   script({
     argv: inside(...IP),
     dialog: [{ told: 'addr show dev a\naddr show dev b\n', prints: [printed(...cni0)], dies: true }],
-    exit: { status: 1, stderr: 'nsenter: reassociate to namespace failed: Invalid argument\n' },
+    exit,
   })
   const session = openSession('/proc/7/fd/5')
-  expect(await session.run(['addr show dev a', 'addr show dev b'])).toEqual([cni0])
-  expect(await session.close()).toEqual([
-    { line: '', text: 'nsenter: reassociate to namespace failed: Invalid argument' },
-  ])
+  const fault = { code, message: 'ip ended before its time', details }
+  await expect(session.run(['addr show dev a', 'addr show dev b'])).rejects.toThrow(expect.objectContaining(fault))
+  expect(await session.close()).toEqual([{ line: '', text: details }])
+})
+
+test('a process that dies once it has answered is told at the end', async () => {
+  script({
+    argv: IP,
+    dialog: [{ told: 'addr show dev a\n', prints: [printed(...cni0)], dies: true }],
+    exit: { status: 139 },
+  })
+  const session = openSession()
+  expect(await session.run(['addr show dev a'])).toEqual([cni0])
+  expect(await session.close()).toEqual([{ line: '', text: 'status 139' }])
 })
 
 test.each<[name: string, exit: object, text: string]>([
-  ['that is killed by the deadline', { status: 137, timedOut: true }, 'ip did not end within 30 s and was killed'],
-  ['that is killed by somebody', { status: 137 }, 'ended with status 137'],
+  ['that is killed by the deadline', { status: 137, timedOut: true }, 'it did not end within 60 s and was killed'],
+  ['that is killed by somebody', { status: 137 }, 'status 137'],
   ['that is no iproute2', { status: 255, stderr: 'Option "-force" is unknown.\n' }, 'Option "-force" is unknown.'],
 ])('a process %s is an error of no line', async (_, exit, text) => {
   script({ argv: IP, dialog: [{ told: 'link set dev a up\n' }], exit })
   const session = openSession()
   await session.run(['link set dev a up'])
   expect(await session.close()).toEqual([{ line: '', text }])
+})
+
+test('the end of the process is told beside the line that failed before it', async () => {
+  const stderr = 'Cannot find device "a"\nCommand failed -:1\nError: argument "x" is wrong: Invalid "netns" value\n'
+  script({ argv: IP, dialog: [{ told: 'link set dev a up\nlink add b\n' }], exit: { status: 255, stderr } })
+  const session = openSession()
+  await session.run(['link set dev a up', 'link add b'])
+  expect(await session.close()).toEqual([
+    { line: 'link set dev a up', text: 'Cannot find device "a"' },
+    { line: '', text: 'Error: argument "x" is wrong: Invalid "netns" value' },
+  ])
 })
 
 test.each([
