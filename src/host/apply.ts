@@ -45,8 +45,7 @@ type Host = ReadonlyMap<string, SeenLink>
  */
 export async function apply(steps: readonly Step[], hands: Hands, place: Place, pod: Pod): Promise<Host> {
   const host = await orEnd(hands, () => runHost(steps, hands, place))
-  // Without the pair nothing else is touched: it shows whether the namespace is one, and whether the name is free.
-  const isMade = host.has(place.hostVeth)
+  const isMade = isUnderWay(host, place)
   const [links, rules, nat] = await Promise.allSettled([
     runLinks(steps, hands, place, pod, host),
     isMade ? runNft(steps, hands) : hands.nft?.drop(),
@@ -66,6 +65,11 @@ async function orEnd<T>(hands: Hands, work: () => Promise<T>): Promise<T> {
     await Promise.all([hands.host.close(), hands.sandbox.close(), hands.vlans?.close(), hands.nft?.drop()])
     throw error
   }
+}
+
+/** Without pair and bridge nothing else is touched: the pair shows whether namespace and name can be used. */
+function isUnderWay(host: Host, { hostVeth, bridge }: Place): boolean {
+  return host.has(hostVeth) && host.has(bridge)
 }
 
 async function runNft(steps: readonly Step[], { nft }: Hands): Promise<void> {
@@ -95,7 +99,7 @@ async function runLinks(steps: readonly Step[], hands: Hands, place: Place, pod:
   const { host: outside, sandbox } = hands
   let forgiven: readonly string[] = []
   try {
-    if (host.has(place.hostVeth)) {
+    if (isUnderWay(host, place)) {
       forgiven = await runSandbox(steps, hands, pod)
       await announce(pod, hands, place.hostVeth)
     }
@@ -124,9 +128,10 @@ async function runHost(steps: readonly Step[], { host, vlans }: Hands, place: Pl
     }
     for (const op of run) {
       if (op.tool === 'ip' && op.on === 'host') lines.push(op.line)
-      // Without the bridge nothing has settings. Why it is not there shows when the session ends.
       if (op.tool === 'sysctl' && (await flush())) setSysctl(op)
     }
+    // Without the bridge the rest can't be. Why it is not there shows when the session ends.
+    if (!hasBridge) break
   }
   const { device, port } = place.vlanGateway ?? {}
   const others = [place.hostVeth, device, port].filter((name) => name !== undefined)
