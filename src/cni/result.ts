@@ -32,16 +32,21 @@ export interface Result {
 }
 
 /**
- * The result as JSON, indented as the reference does it.
+ * The result as JSON, indented as the reference does it. In the role host-local it is an interface plugin that reads
+ * it: with `wholeRoutes` that one gets all that the configuration says of a route, in every version.
  *
  * Specification 0.1.0 and 0.2.0 know one address of a family and no interfaces; 0.3.0 to 0.4.0 name the family of each
  * address; numbers of routes and the MTU of interfaces came with 1.1.0.
  */
-export function renderResult(result: Result, cniVersion: string): string {
+export function renderResult(
+  result: Result,
+  cniVersion: string,
+  { wholeRoutes = isAtLeast(cniVersion, '1.1.0') } = {},
+): string {
   const document = isAtLeast(cniVersion, '1.0.0')
-    ? render1(result, cniVersion)
+    ? render1(result, cniVersion, wholeRoutes)
     : isAtLeast(cniVersion, '0.3.0')
-      ? render03(result, cniVersion)
+      ? render03(result, cniVersion, wholeRoutes)
       : render01(result, cniVersion)
   return JSON.stringify(document, null, 4)
 }
@@ -78,7 +83,7 @@ function isIPv6(address: string): boolean {
 }
 
 /** Keys in alphabetical order, as the reference prints them since 1.0.0. */
-function render1({ interfaces, ips, routes, dns }: Result, cniVersion: string): JsonObject {
+function render1({ interfaces, ips, routes, dns }: Result, cniVersion: string, wholeRoutes: boolean): JsonObject {
   const is11 = isAtLeast(cniVersion, '1.1.0')
   return {
     cniVersion,
@@ -87,13 +92,15 @@ function render1({ interfaces, ips, routes, dns }: Result, cniVersion: string): 
       is11 ? { mac, mtu, name, pciID, sandbox, socketPath } : { mac, name, sandbox },
     ),
     ...list('ips', ips, ({ address, gateway, interface: index }) => ({ address, gateway, interface: index })),
-    ...list('routes', routes, ({ advmss, dst, gw, mtu, priority, scope, table }) =>
-      is11 ? { advmss, dst, gw, mtu, priority, scope, table } : { dst, gw },
-    ),
+    ...list('routes', routes, (route) => routeKeys(route, wholeRoutes)),
   }
 }
 
-function render03({ interfaces, ips, routes, dns }: Result, cniVersion: string): JsonObject {
+function routeKeys({ advmss, dst, gw, mtu, priority, scope, table }: RouteConf, whole: boolean): JsonObject {
+  return whole ? { advmss, dst, gw, mtu, priority, scope, table } : { dst, gw }
+}
+
+function render03({ interfaces, ips, routes, dns }: Result, cniVersion: string, wholeRoutes: boolean): JsonObject {
   return {
     cniVersion,
     ...list('interfaces', interfaces, ({ name, mac, sandbox }) => ({ name, mac, sandbox })),
@@ -103,7 +110,7 @@ function render03({ interfaces, ips, routes, dns }: Result, cniVersion: string):
       address,
       gateway,
     })),
-    ...list('routes', routes, ({ dst, gw }) => ({ dst, gw })),
+    ...list('routes', routes, (route) => routeKeys(route, wholeRoutes)),
     dns: dnsKeys(dns),
   }
 }

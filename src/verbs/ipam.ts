@@ -2,8 +2,9 @@
 
 import type { Request } from '../cni/request.ts'
 import { parseResult, renderResult } from '../cni/result.ts'
+import { holds } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
-import { formatCidr, formatIp } from '../core/ip.ts'
+import { formatCidr, formatIp, parseIp } from '../core/ip.ts'
 import { resolveRoutes } from '../core/routes.ts'
 import { isOwner, type LockedStore, lockStore, readLeases, release, reserve } from '../host/store.ts'
 import { throwFailures } from '../host/sweep.ts'
@@ -11,6 +12,7 @@ import { type Call, callOf, networkOf } from './call.ts'
 import { livingHolderIn, nameOf, parseWish } from './claim.ts'
 import { readDns } from './dns.ts'
 import { orReclaim } from './reclaim.ts'
+import { withoutPrefix } from './victims.ts'
 
 /** @returns the result document of ADD, '' for the other verbs */
 export async function ipam(request: Request): Promise<string> {
@@ -41,7 +43,7 @@ async function add(request: Request): Promise<string> {
     address: formatCidr({ ip, prefix: range.subnet.prefix }),
     ...(range.gateway ? { gateway: formatIp(range.gateway) } : {}),
   }))
-  return renderResult({ interfaces: [], ips, routes, dns }, netconf.cniVersion)
+  return renderResult({ interfaces: [], ips, routes, dns }, netconf.cniVersion, { wholeRoutes: true })
 }
 
 function requireIpam({ netconf }: Call): void {
@@ -60,13 +62,31 @@ async function del(request: Request): Promise<void> {
 
 function check(request: Request): void {
   const call = callOf(request)
-  const mine = readLeases(call.storeFolder).filter(({ owner }) => isOwner(owner, call.owner))
-  const want = request.netconf.prevResult === undefined ? [] : parseResult(request.netconf.prevResult).ips
-  const missing = want.map(({ address }) => address.split('/')[0]).filter((ip) => !mine.some((l) => l.address === ip))
-  if (mine.length > 0 && (missing.length === 0 || missing.length < want.length)) return
-  const found = `want ${want.map(({ address }) => address).join(', ') || 'an address'}, have ${mine.map((l) => l.address).join(', ') || 'none'}`
-  throw new Fault(CODE.drift, `${nameOf(call)} has no reservation`, `${found} in ${call.storeFolder}`)
+  const mine = readLeases(call.storeFolder).flatMap(({ address, owner }) => (isOwner(owner, call.owner) ? address : []))
+  const want = formerAddresses(call)
+  const missing = want.filter((address) => !mine.includes(address))
+  if (mine.length > 0 && missing.length === 0) return
+  const found = `want ${want.join(', ') || 'an address'}, have ${mine.join(', ') || 'none'} in ${call.storeFolder}`
+  throw new Fault(
+    CODE.drift,
+    `${nameOf(call)} has no reservation${missing.length > 0 ? ` of ${missing.join(', ')}` : ''}`,
+    found,
+  )
 }
+
+/** The addresses of the former result that are of these ranges: others are another plugin's. */
+function formerAddresses({ netconf }: Call): readonly string[] {
+  const ranges = parseWish(
+    { ...netconf, args: NO_WISH, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } },
+    [],
+  ).sets.flat()
+  return parseResult(netconf.prevResult ?? {}).ips.flatMap(({ address }) => {
+    const ip = parseIp(withoutPrefix(address))
+    return ip && ranges.some((range) => holds(range, ip)) ? [formatIp(ip)] : []
+  })
+}
+
+const NO_WISH = { ips: [] }
 
 async function gc({ netconf }: Request): Promise<void> {
   const valid = netconf.validAttachments
