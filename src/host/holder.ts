@@ -35,7 +35,8 @@ export function clearHolder(folder: string): void {
 /** `held by process 4711 (pontoon)`, as far as it is known. */
 export function readHolder(folder: string): string {
   const pid = readIfThere(notePath(folder))?.trim() ?? ''
-  const command = pid ? readIfThere(`/proc/${pid}/comm`)?.trim() : undefined
+  // Not /proc/PID/comm, which is the name of a thread.
+  const command = pid ? readIfThere(`/proc/${pid}/cmdline`)?.split('\0')[0] : undefined
   if (!pid) return `${folder}/lock.lock is held by an unknown process`
-  return `${folder}/lock.lock is held by process ${pid} (${command ?? 'which has ended'})`
+  return `${folder}/lock.lock is held by process ${pid} (${command || 'which has ended'})`
 }

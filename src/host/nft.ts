@@ -6,7 +6,7 @@ import type { SeenMasquerade } from '../core/resource.ts'
 import type { Child, Exit } from '../engine/engine.ts'
 import { findTool, TOOL_ENV } from './tools.ts'
 
-const LIFETIME = 20_000
+const LIFETIME = 60_000
 
 /** A started `nft -f -`, which waits for its script while other work is done. */
 export interface NftProcess {

@@ -9,6 +9,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp, type Ip, parseCidr, parseIp } from '../core/ip.ts'
 import { parseRangeSets, type RangeSet } from '../core/ranges.ts'
 import type { Assigned } from '../core/routes.ts'
+import { statIfThere } from '../host/files.ts'
 import { bootId, type IndexEntry, readEntry, readHolderOf, removeEntry, writeEntry } from '../host/index-files.ts'
 import { hasLink } from '../host/machine.ts'
 import { isSameNamespace, type Sandbox } from '../host/sandbox.ts'
@@ -17,10 +18,12 @@ import {
   type LivingHolder,
   type LockedStore,
   lockStore,
+  readBootNote,
   readLeases,
   readOwner,
   release,
   reserve,
+  writeBootNote,
 } from '../host/store.ts'
 import { type Call, dataDirOf, isEntryDead, isMakerAlive } from './call.ts'
 import { orReclaim } from './reclaim.ts'
@@ -79,14 +82,17 @@ async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string
   // Without own addresses there is no store to lock; the index does to keep two ADDs of one attachment apart.
   const folder = wish.sets.length > 0 ? call.storeFolder : call.indexFolder
   const claimed = await lockStore(folder, true, (store) => {
+    const isFresh = wish.sets.length > 0 && (readBootNote(store.folder) !== bootId() || !statIfThere(call.indexFolder))
+    if (isFresh) writeBootNote(store, bootId())
     const found = readFormer(call, sandbox)
     const former = found && { ...found, addresses: formerAddresses(found, call) }
+    // Where there is no index, or another boot's, the store alone tells what a former ADD had.
+    const left = former ? former.addresses.map(withoutPrefix) : isFresh ? ownLeases(call) : []
     const intent = newEntry(call, sandbox, bridge, former)
     writeEntry(call.indexFolder, intent)
     try {
-      const asked = withFormer(wish, former, call, store)
+      const asked = withFormer(wish, left, call, store)
       const taken = reserve(store, wish.sets, asked, call.owner, livingHolderIn(call.indexFolder))
-      const left = (former?.addresses ?? []).map(withoutPrefix)
       for (const address of left) {
         if (!taken.some(({ ip }) => formatIp(ip) === address)) release(store, address, call.owner)
       }
@@ -132,7 +138,10 @@ function readFormer(call: Call, sandbox: Sandbox): IndexEntry | undefined {
 
 /** Those of the entry; of one that was not finished, those in the store: it may not have come to note them. */
 function formerAddresses(former: IndexEntry, call: Call): readonly string[] {
-  if (former.done) return former.addresses
+  return former.done ? former.addresses : ownLeases(call)
+}
+
+function ownLeases(call: Call): readonly string[] {
   return readLeases(call.storeFolder).flatMap(({ address, owner }) => (isOwner(owner, call.owner) ? [address] : []))
 }
 
@@ -164,12 +173,12 @@ function newEntry(call: Call, sandbox: Sandbox, bridge: string, former: IndexEnt
 /** Gives back the addresses of a former ADD, where they are still reserved and still in the ranges. */
 function withFormer(
   { sets, asked }: Wish,
-  former: IndexEntry | undefined,
+  left: readonly string[],
   call: Call,
   store: LockedStore,
 ): readonly (Candidate | undefined)[] {
-  const kept = (former?.addresses ?? [])
-    .map((text) => parseIp(withoutPrefix(text)))
+  const kept = left
+    .map(parseIp)
     .filter((ip) => ip !== undefined)
     .filter((ip) => isOwner(readOwner(store.folder, formatIp(ip)), call.owner))
   return sets.map((set, i) => {

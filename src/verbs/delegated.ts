@@ -1,5 +1,6 @@
 /** The verbs besides ADD for a network whose addresses another IPAM plugin keeps: it is asked each time too. */
 import type { Request } from '../cni/request.ts'
+import { CODE, Fault } from '../core/fault.ts'
 import { line } from '../core/line.ts'
 import { runDelegate } from '../host/delegate.ts'
 import { readLinks } from '../host/ip-json.ts'
@@ -25,12 +26,23 @@ export async function runDelegated(request: Request, own: () => Promise<void>): 
       failures.push(error)
     }
   }
-  const plugin = () => runDelegate(delegationOf(call), request.verb)
+  const plugin = () => asStatus(request, () => runDelegate(delegationOf(call), request.verb))
   if (request.verb === 'DEL') await attempt(() => flush(call))
   if (request.verb === 'CHECK') await attempt(own)
   await attempt(plugin)
   if (request.verb !== 'CHECK') await attempt(own)
   throwFailures(failures, `${request.verb} of network "${request.netconf.name}"`)
+}
+
+/** A plugin that is missing or broken: no ADD can be served, which STATUS has a code for. */
+async function asStatus<T>({ verb }: Request, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isBroken = error instanceof Fault && (error.code === CODE.delegate || error.code === CODE.tryAgain)
+    if (verb !== 'STATUS' || !isBroken) throw error
+    throw new Fault(CODE.notAvailable, error.message, error.details, { cause: error })
+  }
 }
 
 /** Takes the addresses off before they are given back, as they may be another's at once. Only from what is ours. */

@@ -37,11 +37,13 @@ export function findLinks({ netconf, victims }: Garbage): Promise<readonly strin
 
 function natLines({ netconf, victims, spared, kept }: Garbage, seen: SavedNat): readonly string[] {
   const gone = new Set(victims.flatMap(({ owner, addresses }) => addresses.map((ip) => `${owner.containerID} ${ip}`)))
-  const stays = spared && new Set(spared.map(({ containerID }) => containerID))
+  const ids = spared && new Set(spared.map(({ containerID }) => containerID))
+  // A comment holds the front of a very long ID.
+  const stays = (id: string) => ids?.has(id) || (id.length > 200 && [...(ids ?? [])].some((one) => one.startsWith(id)))
   return [...chainsOf(seen, netconf.name)].flatMap(([chain, containerID]) =>
     removalOf(seen, chain, (address) => {
       const jump = `${containerID} ${address}`
-      return gone.has(jump) || (stays !== undefined && !kept.has(jump) && !stays.has(containerID))
+      return gone.has(jump) || (ids !== undefined && !kept.has(jump) && !stays(containerID))
     }),
   )
 }

@@ -12,8 +12,10 @@ import { bootTime, hasLink } from '../host/machine.ts'
 import { openSession } from '../host/session.ts'
 import {
   EMPTY_GRACE,
+  isOwner,
   type Lease,
   lockStore,
+  type Owner,
   readBootNote,
   readLeases,
   release,
@@ -22,7 +24,7 @@ import {
   writeBootNote,
 } from '../host/store.ts'
 import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
-import { isEntryDead, type Network } from './call.ts'
+import { type Call, isEntryDead, type Network } from './call.ts'
 import { withoutPrefix } from './victims.ts'
 
 /** Where a pod of the network can be seen: as a port of the bridge, or, in the role host-local, nowhere. */
@@ -32,20 +34,20 @@ export type Sight = 'bridge' | 'none'
  * Does work that reserves addresses; first of a boot, and again when there was none free, with what the dead held.
  * What can't be reclaimed fails no ADD that finds an address all the same.
  */
-export async function orReclaim<T>(network: Network, work: () => Promise<T>, sight: Sight = 'bridge'): Promise<T> {
-  if (readBootNote(network.storeFolder) !== bootId()) await bestEffort(network, sight)
+export async function orReclaim<T>(call: Call, work: () => Promise<T>, sight: Sight = 'bridge'): Promise<T> {
+  if (readBootNote(call.storeFolder) !== bootId()) await bestEffort(call, sight)
   try {
     return await work()
   } catch (error) {
     const isFull = error instanceof Fault && (error.code === CODE.exhausted || error.code === CODE.conflict)
-    if (!isFull || (await bestEffort(network, sight)) === 0) throw error
+    if (!isFull || (await bestEffort(call, sight)) === 0) throw error
     return work()
   }
 }
 
-async function bestEffort(network: Network, sight: Sight): Promise<number> {
+async function bestEffort(call: Call, sight: Sight): Promise<number> {
   try {
-    return await reclaim(network, sight)
+    return await reclaim(call, sight, call.owner)
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)
     engine.writeStderr(`pontoon: could not reclaim what the dead hold: ${text}\n`)
@@ -56,11 +58,13 @@ async function bestEffort(network: Network, sight: Sight): Promise<number> {
 /**
  * Frees what is provably dead: attachments of the index whose namespace and host end are gone; reservations that the
  * index does not know, of another boot; files that a crash left without an owner.
+ * @param spared whose ADD it is done for: it takes over what a former one left
  * @returns how many addresses it freed
  */
-export async function reclaim(network: Network, sight: Sight = 'bridge'): Promise<number> {
+export async function reclaim(network: Network, sight: Sight = 'bridge', spared?: Owner): Promise<number> {
+  const isSpared = (owner: Owner | undefined) => spared !== undefined && isOwner(owner, spared)
   const entries = listEntries(network.indexFolder)
-  const dead = entries.filter(isEntryDead)
+  const dead = entries.filter((entry) => !isSpared(entry) && isEntryDead(entry))
   const victims = dead.map((entry): Victim => {
     const addresses = entry.addresses.map(withoutPrefix)
     return { attachment: entry, owner: entry, addresses, links: [], elements: entry.elements }
@@ -75,7 +79,7 @@ export async function reclaim(network: Network, sight: Sight = 'bridge'): Promis
     for (const address of addresses) note(address, `container ${owner.containerID}, which is gone`)
   }
   const known = new Set(entries.flatMap(({ addresses }) => addresses.map(withoutPrefix)))
-  const forgotten = await freeForgotten(network, known, sight)
+  const forgotten = await freeForgotten(network, (lease) => known.has(lease.address) || isSpared(lease.owner), sight)
   return victims.flatMap(({ addresses }) => addresses).length + forgotten
 }
 
@@ -84,7 +88,7 @@ function note(address: string, whose: string): void {
 }
 
 /** Frees reservations that no entry tells of. */
-async function freeForgotten(network: Network, known: ReadonlySet<string>, sight: Sight): Promise<number> {
+async function freeForgotten(network: Network, isKnown: (lease: Lease) => boolean, sight: Sight): Promise<number> {
   const { storeFolder } = network
   // Once looked through, what is left that the index does not know may live: only its missing port tells it does not.
   const isFirst = readBootNote(storeFolder) !== bootId()
@@ -92,7 +96,7 @@ async function freeForgotten(network: Network, known: ReadonlySet<string>, sight
   let freed = 0
   await lockStore(storeFolder, false, (store) => {
     for (const lease of readLeases(storeFolder)) {
-      if (known.has(lease.address) || !isForgotten(lease, storeFolder, ofOtherBoot)) continue
+      if (isKnown(lease) || !isForgotten(lease, storeFolder, ofOtherBoot)) continue
       const done = lease.owner ? release(store, lease.address, lease.owner) : releaseAlien(store, lease.address)
       if (!done) continue
       freed++

@@ -124,11 +124,16 @@ async function readBridges(netconf: NetConf): Promise<ReadonlyMap<string, SeenLi
   const session = openSession()
   const names = [...new Set([netconf.bridge, gatewayDeviceOf(netconf)])].filter(hasLink)
   const every = needsVlanFiltering(netconf) && names.length === 0 ? ['addr show type bridge'] : []
-  const links = readLinks(await session.run([...names.map((name) => line`addr show dev ${name}`), ...every]))
-  const errors = await session.close()
-  const broken = errors.find((error) => error.line === '')
-  if (broken) throw notAvailable('the tool ip does not work', `${broken.text}; install iproute2`)
-  return links
+  try {
+    // Every namespace has a lo: who does not know it is not ip.
+    const lines = ['addr show dev lo', ...names.map((name) => line`addr show dev ${name}`), ...every]
+    return readLinks(await session.run(lines))
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    throw notAvailable('the tool ip does not work', `${error.details}; install iproute2`)
+  } finally {
+    await session.close()
+  }
 }
 
 /** What the pods that are there live by. */
