@@ -4,7 +4,18 @@ import { forEachExecutable } from './executables.ts'
 import type { Json, Lab } from './lab.ts'
 import { byReference, openMixedLab } from './mixed.ts'
 import { files, packetFilter, store } from './observe.ts'
-import { type Answer, type Attachment, add, addressesOf, type Call, callPlugin, conf, del, dualStack, startPlugin } from './plugin.ts'
+import {
+  type Answer,
+  type Attachment,
+  add,
+  addressesOf,
+  type Call,
+  callPlugin,
+  conf,
+  del,
+  dualStack,
+  startPlugin,
+} from './plugin.ts'
 
 const config = dualStack({ cniVersion: '1.0.0' })
 

@@ -33,7 +33,8 @@ const damages = [
   { name: 'lost their jump', damage: 'iptables -t nat -F POSTROUTING' },
   {
     name: 'are there twice',
-    damage: 'iptables-save -t nat | grep -e "-A POSTROUTING" | sed "1i *nat" | sed "\\$a COMMIT" | iptables-restore --noflush',
+    damage:
+      'iptables-save -t nat | grep -e "-A POSTROUTING" | sed "1i *nat" | sed "\\$a COMMIT" | iptables-restore --noflush',
   },
   { name: 'are not in the index', damage: 'rm -r /run/pontoon' },
 ]

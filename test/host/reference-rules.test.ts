@@ -1,0 +1,87 @@
+import { expect, test, vi } from 'vitest'
+import { CODE } from '../../src/core/fault.ts'
+import { readReferenceRules, removalLines, removeReferenceRules } from '../../src/host/reference-rules.ts'
+import { followScripts, missing, NFT, script } from './scripted.ts'
+
+vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
+followScripts()
+
+const rule = (family: string, table: string, chain: string, handle: number, comment: string, right: unknown) => ({
+  rule: { family, table, chain, handle, comment, expr: [{ match: { right } }, { accept: null }] },
+})
+const inet = [
+  rule('inet', 'cni_plugins_masquerade', 'masq_checks', 6, 'aa-bb, net: t', '10.9.0.2'),
+  rule('inet', 'cni_plugins_masquerade', 'masq_checks', 7, 'aa-cc, net: t', '10.9.0.3'),
+  { rule: { family: 'inet', chain: 'postrouting', handle: 5, expr: [{ goto: { target: 'masq_checks' } }] } },
+]
+const bridge = [
+  { chain: { name: 'PREROUTING' } },
+  { chain: { name: 'cni-br-iface-a-eth0' } },
+  { chain: { name: 'cni-br-iface-a-eth0-mac' } },
+  rule('bridge', 'nat', 'PREROUTING', 9, 'macspoofchk-a-eth0', 'veth1'),
+  rule('bridge', 'nat', 'cni-br-iface-a-eth0', 10, 'macspoofchk-a-eth0', 'veth1'),
+]
+const CHAINS = ['cni-br-iface-a-eth0', 'cni-br-iface-a-eth0-mac']
+
+const list = (family: string, table: string, items: readonly object[] | undefined) => ({
+  argv: ['/usr/sbin/nft', '-j', 'list', 'table', family, table],
+  exit: items
+    ? { stdout: JSON.stringify({ nftables: items }) }
+    : { status: 1, stderr: 'Error: No such file or directory\n' },
+})
+const look = (rules: readonly object[] | undefined = inet, chains: readonly object[] | undefined = bridge) => [
+  list('inet', 'cni_plugins_masquerade', rules),
+  list('bridge', 'nat', chains),
+]
+const nothing = [list('inet', 'cni_plugins_masquerade', undefined), list('bridge', 'nat', undefined)]
+const run = (lines: readonly string[], exit: object = {}) => ({
+  argv: NFT,
+  dialog: [{ told: `${lines.join('\n')}\n` }],
+  exit,
+})
+
+const LINES = [
+  'delete rule inet cni_plugins_masquerade masq_checks handle 6',
+  'delete rule bridge nat PREROUTING handle 9',
+  'flush chain bridge nat cni-br-iface-a-eth0',
+  'delete chain bridge nat cni-br-iface-a-eth0',
+  'flush chain bridge nat cni-br-iface-a-eth0-mac',
+  'delete chain bridge nat cni-br-iface-a-eth0-mac',
+]
+const remove = () =>
+  removeReferenceRules((seen) =>
+    removalLines(seen, ({ comment }) => comment.startsWith('aa-bb') || comment.endsWith('a-eth0'), CHAINS),
+  )
+
+test('rules by their comments, with what they are of', async () => {
+  script(...look())
+  const seen = await readReferenceRules()
+  expect(seen.masquerade.map(({ of }) => of)).toEqual(['10.9.0.2', '10.9.0.3'])
+  expect(seen.spoofJumps).toEqual([
+    { target: 'bridge nat PREROUTING handle 9', comment: 'macspoofchk-a-eth0', of: 'veth1' },
+  ])
+})
+
+test('all of one attachment goes in one transaction: jumps before the chains that they lead to', async () => {
+  script(...look(), run(LINES))
+  await remove()
+})
+
+test('somebody else was faster: it is looked again', async () => {
+  const gone = { status: 1, stderr: 'Error: Could not process rule: No such file or directory\n' }
+  script(...look(), run(LINES, gone), ...nothing)
+  await remove()
+})
+
+test('another refusal is told', async () => {
+  const denied = { status: 1, stderr: 'Error: Could not process rule: Operation not permitted\n' }
+  script(...look(), run(LINES, denied))
+  await expect(remove()).rejects.toThrow(expect.objectContaining({ code: CODE.kernel }))
+})
+
+test('where there are no tables, nothing is run; where there is no nft, nothing is looked for', async () => {
+  script(...nothing)
+  await remove()
+  missing.add('nft')
+  await remove()
+})
