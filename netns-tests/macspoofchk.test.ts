@@ -95,6 +95,22 @@ forEachExecutable((executable) => {
     }
   })
 
+  test('an ADD after an unclean stop leaves no guard of the former one', async () => {
+    const lab = await openLab(executable)
+    const mac = (text: string) => ({ runtimeConfig: { mac: text }, capabilities: { mac: true } })
+    const one = add(lab, 'a', guarded(mac('02:00:00:00:00:01')))
+    lab.must('ip', 'netns', 'del', 'a')
+    const two = add(lab, 'b', guarded(mac('02:00:00:00:00:02')), { id: one.id })
+    expect(guards(lab)).toEqual([[hostEnd(one)], [`${hostEnd(one)} . 02:00:00:00:00:02`]])
+    lab.must('ip', 'netns', 'del', 'b')
+    const three = add(lab, 'c', conf(mac('02:00:00:00:00:03')), { id: one.id })
+    expect(guards(lab)).toEqual([[], []])
+    expect(pings(lab, 'c', '10.9.0.1')).toBe(true)
+    expect(check(lab, three)).toMatchObject({ status: 0 })
+    del(lab, three)
+    expect(leftovers(lab, ...marksOf(two, three))).toEqual([])
+  })
+
   test('GC removes what belongs to no valid attachment of the network, and nothing else', async () => {
     const lab = await openLab(executable)
     const [one, two] = [add(lab, 'a', guarded()), add(lab, 'b', guarded())]
