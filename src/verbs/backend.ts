@@ -26,12 +26,12 @@ export function ruleTools(netconf: NetConf): readonly Tool[] {
   ]
 }
 
-function iptablesTools({ ipam, runtimeConfig }: NetConf): readonly Tool[] {
+function iptablesTools({ ipam, runtimeConfig, ipMasq4, ipMasq6 }: NetConf): readonly Tool[] {
   const subnets = [...runtimeConfig.ipRanges, ...(ipam?.ranges ?? [])].flat().map(({ subnet }) => subnet)
   const has6 = subnets.some((subnet) => subnet.includes(':'))
   const has4 = !has6 || subnets.some((subnet) => !subnet.includes(':'))
   return [
-    ...(has4 ? (['iptables-restore', 'iptables-save'] as const) : []),
-    ...(has6 ? (['ip6tables-restore', 'ip6tables-save'] as const) : []),
+    ...(has4 && ipMasq4 ? (['iptables-restore', 'iptables-save'] as const) : []),
+    ...(has6 && ipMasq6 ? (['ip6tables-restore', 'ip6tables-save'] as const) : []),
   ]
 }
