@@ -24,15 +24,15 @@ const ENVIRONMENT = `## Environment
 
 What the runtime passes beside the configuration.
 
-| Variable | Needed by | Meaning |
-| --- | --- | --- |
-| \`CNI_COMMAND\` | all | \`ADD\`, \`DEL\`, \`CHECK\`, \`STATUS\`, \`GC\` or \`VERSION\`. Without it the executable says what it is, and ends |
-| \`CNI_CONTAINERID\` | ADD, DEL, CHECK | A letter or digit, then letters, digits, \`_\`, \`.\`, \`-\` |
-| \`CNI_IFNAME\` | ADD, DEL, CHECK | The name of the interface in the container |
-| \`CNI_NETNS\` | ADD, CHECK | The path of the container's network namespace. DEL works without |
-| \`CNI_PATH\` | | Folders with plugins, for another IPAM plugin. The reference demands it, Pontoon does not |
-| \`CNI_ARGS\` | | \`KEY=value\` pairs, split at \`;\` (below) |
-| \`CNI_NETNS_OVERRIDE\` | | \`1\` or \`true\`: CNI_NETNS may be the plugin's own namespace |
+| Variable             | Needed by       | Meaning                                                                                                 |
+| -------------------- | --------------- | ------------------------------------------------------------------------------------------------------- |
+| \`CNI_COMMAND\`        | all             | \`ADD\`, \`DEL\`, \`CHECK\`, \`STATUS\`, \`GC\` or \`VERSION\`. Without it the executable says what it is, and ends |
+| \`CNI_CONTAINERID\`    | ADD, DEL, CHECK | A letter or digit, then letters, digits, \`_\`, \`.\`, \`-\`                                                  |
+| \`CNI_IFNAME\`         | ADD, DEL, CHECK | The name of the interface in the container                                                              |
+| \`CNI_NETNS\`          | ADD, CHECK      | The path of the container's network namespace. DEL works without                                        |
+| \`CNI_PATH\`           |                 | Folders with plugins, for another IPAM plugin. The reference demands it, Pontoon does not               |
+| \`CNI_ARGS\`           |                 | \`KEY=value\` pairs, split at \`;\` (below)                                                                 |
+| \`CNI_NETNS_OVERRIDE\` |                 | \`1\` or \`true\`: CNI_NETNS may be the plugin's own namespace                                              |
 
 Keys of \`CNI_ARGS\`: \`IP\` (addresses that are wanted, split at commas), \`MAC\`, \`K8S_POD_NAMESPACE\`, \`K8S_POD_NAME\`
 (both for the label of the host's end), \`K8S_POD_UID\`, \`K8S_POD_INFRA_CONTAINER_ID\`, \`IgnoreUnknown\`. Other keys are
