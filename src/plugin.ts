@@ -45,9 +45,10 @@ function readStdin(): string {
   }
 }
 
-/** Without CNI_COMMAND somebody looks at it: as the reference does, it says on stderr what it is. */
-function introduce(name: string, words: readonly string[]): number {
-  if (words.includes('--version')) {
+/** Without CNI_COMMAND somebody looks at it: as the reference does, it says on stderr what it is; or does what is asked. */
+async function introduce(name: string, words: readonly string[]): Promise<number> {
+  if (words.length > 0 && words[0] !== '--version') return (await import('./cli.ts')).runCli(words)
+  if (words.length > 0) {
     engine.writeStdout(`pontoon ${VERSION} (${engine.describeEngine()}, commit ${COMMIT})\n`)
     return 0
   }

@@ -11,10 +11,10 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
 
 /** What each layer may import: layers, `engine.ts` for the types of the engine, `#engine`, and packages. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  'plugin.ts': ['verbs', 'host', 'core', 'cni', '#engine', 'engine.ts'],
+  'plugin.ts': ['cli.ts', 'verbs', 'host', 'core', 'cni', '#engine', 'engine.ts'],
   'cli.ts': ['commands', 'host', 'core', 'cni', '#engine', 'engine.ts'],
   verbs: ['verbs', 'host', 'core', 'cni', '#engine', 'engine.ts'],
-  commands: ['commands', 'host', 'core', 'cni', '#engine', 'engine.ts'],
+  commands: ['commands', 'host', 'core', 'cni', '#engine', 'engine.ts', '@stricli/core'],
   host: ['host', 'core', '#engine', 'engine.ts'],
   cni: ['cni', 'core', 'valibot'],
   core: ['core', 'ip-address', '@noble/hashes/sha2.js'],

@@ -1,0 +1,44 @@
+/** From the words of the command line to a command. Parsing and help are Stricli's; the commands are in registry.ts. */
+import { buildApplication, buildRouteMap, run } from '@stricli/core'
+import * as engine from '#engine'
+import { COMMIT, VERSION } from '../core/build-info.ts'
+import type { Context } from './command.ts'
+import { COMMANDS } from './registry.ts'
+
+const DESCRIPTION = `Pontoon gives containers their network. Container runtimes call it with CNI_COMMAND in the environment;
+called with a command, it is the operator's tool.
+
+EXIT STATUS
+  0  done, nothing amiss
+  1  it failed, or it found what it looks for
+  2  the words were not understood
+
+EXAMPLES
+  pontoon install --as bridge,host-local
+  pontoon install --help`
+
+const application = buildApplication(
+  buildRouteMap({
+    routes: COMMANDS,
+    docs: { brief: 'The CNI plugin Pontoon, and its tools', fullDescription: DESCRIPTION },
+  }),
+  {
+    name: 'pontoon',
+    versionInfo: { currentVersion: `pontoon ${VERSION} (${engine.describeEngine()}, commit ${COMMIT})` },
+    scanner: { caseStyle: 'allow-kebab-for-camel', allowArgumentEscapeSequence: true },
+    documentation: { disableAnsiColor: true, onlyRequiredInUsageLine: true },
+  },
+)
+
+/** @returns the exit status */
+export async function runCommandLine(words: readonly string[]): Promise<number> {
+  const context: Context = {
+    process: { stdout: { write: engine.writeStdout }, stderr: { write: engine.writeStderr }, exitCode: null },
+  }
+  // `pontoon help install`, as other tools have it
+  const inputs = words[0] === 'help' ? [...words.slice(1), '--help'] : words
+  await run(application, inputs, context)
+  const status = Number(context.process.exitCode ?? 0)
+  // Below zero are Stricli's own: a command, a flag or a value that it does not know.
+  return status < 0 ? 2 : status
+}
