@@ -1,6 +1,6 @@
 /** The operator's entry: what `pontoon COMMAND …` does. Loaded only where no runtime calls. */
 import { runCommandLine } from './commands/application.ts'
-import { tellFailure } from './commands/output.ts'
+import { tellFailure } from './commands/failure.ts'
 
 /**
  * Runs the command that these words name.

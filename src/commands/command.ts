@@ -8,7 +8,7 @@ import {
   type StricliProcess,
   type TypedCommandParameters,
 } from '@stricli/core'
-import { tellFailure } from './output.ts'
+import { tellFailure } from './failure.ts'
 
 export interface Context extends CommandContext {
   readonly process: StricliProcess
