@@ -329,7 +329,7 @@ export const PLUGIN_KEYS: Keys = {
     since,
     text: 'The bridge. It is made when there is none, and is left when the last container goes. It takes no router advertisements then. One that is there keeps its settings; it is only brought up.',
     differs:
-      'A bridge that Pontoon makes has a hardware address that is derived from the machine ID and its name, the same after each boot; the reference's is random. Names with `# " \' \\ %` are refused, and `lo`.',
+      'A bridge that Pontoon makes has a hardware address that is derived from the machine ID and its name, the same after each boot; that of the reference is random. Names with `# " \' \\ %` are refused, and `lo`.',
   },
   isGateway: {
     shape: flag,
