@@ -14,7 +14,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'plugin.ts': ['cli.ts', 'verbs', 'host', 'core', 'cni', '#engine', 'engine.ts'],
   'cli.ts': ['commands', 'host', 'core', 'cni', '#engine', 'engine.ts'],
   verbs: ['verbs', 'host', 'core', 'cni', '#engine', 'engine.ts'],
-  commands: ['commands', 'host', 'core', 'cni', '#engine', 'engine.ts', '@stricli/core'],
+  // Commands answer for the verbs: what they find and remove is found and removed by the verbs' own functions.
+  commands: ['verbs', 'commands', 'host', 'core', 'cni', '#engine', 'engine.ts', '@stricli/core'],
   host: ['host', 'core', '#engine', 'engine.ts'],
   cni: ['cni', 'core', 'valibot'],
   core: ['core', 'ip-address', '@noble/hashes/sha2.js'],

@@ -1,0 +1,112 @@
+/** `pontoon leases`: who has which address, and how full the ranges are. Reads only. */
+import * as engine from '#engine'
+import { loadIpv6 } from '../core/ip.ts'
+import type { LeaseRow, RangeUse, State } from './leases/rows.ts'
+import { listConfFiles, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
+import { isTerminal, paintHere, print, printJson } from './output.ts'
+import { bar, type Colour, count, duration, type Paint, table } from './text.ts'
+import { ageOf, type NetworkView, viewOf } from './view.ts'
+
+export type LeasesFlags = {
+  readonly confDir: string
+  readonly json?: boolean
+  /** Seconds between two looks; without it, once. */
+  readonly watch?: number
+}
+
+export async function run(flags: LeasesFlags, network?: string): Promise<number> {
+  await loadIpv6()
+  const paint = paintHere()
+  for (;;) {
+    const views = look(flags, network)
+    if (flags.json) printJson(leasesJson(views))
+    else print(clearing(flags) + leasesText(views, paint))
+    if (flags.watch === undefined) return 0
+    await engine.sleep(flags.watch * 1000)
+  }
+}
+
+function look({ confDir }: LeasesFlags, network: string | undefined): readonly NetworkView[] {
+  const configured = readConfFiles(listConfFiles(confDir)).flatMap(({ networks }) => networks)
+  return selectNetworks([...configured, ...strayNetworks(configured)], network).map(viewOf)
+}
+
+/** Home, and away with what is there: only where somebody looks. */
+function clearing({ watch }: LeasesFlags): string {
+  return watch !== undefined && isTerminal() ? '\u001b[H\u001b[J' : ''
+}
+
+const COLOURS: Readonly<Record<State, Colour>> = { live: 'green', dead: 'red', unknown: 'yellow' }
+const HEAD = ['ADDRESS', 'STATE', 'POD', 'CONTAINER', 'IFNAME', 'HOST VETH', 'AGE', 'NETNS']
+
+export function leasesText(views: readonly NetworkView[], paint: Paint): string {
+  if (views.length === 0) return 'no networks'
+  return views
+    .map(({ network, ranges, rows }) => {
+      const where = network.file === '' ? 'no configuration' : network.file
+      const head = `${paint('bold', network.name)}  ${paint('dim', where)}  ${count(rows.length, 'lease')}`
+      const bars =
+        ranges.length > 0
+          ? [
+              table(
+                ranges.map((range) => rangeCells(range, paint)),
+                '  ',
+              ),
+            ]
+          : []
+      const list = rows.length > 0 ? [table([HEAD, ...rows.map((row) => cells(row, paint))], '  ')] : []
+      return [head, ...bars, ...list].join('\n')
+    })
+    .join('\n\n')
+}
+
+function rangeCells({ range, used, capacity }: RangeUse, paint: Paint): readonly string[] {
+  const share = capacity > 0 ? used / capacity : 1
+  const colour = share >= 1 ? 'red' : share >= 0.9 ? 'yellow' : 'green'
+  const percent = `${Math.floor(share * 100)} %`
+  return [range, paint(colour, bar(used, capacity)), `${used} of ${capacity > 1e9 ? 'many' : capacity}`, percent]
+}
+
+function cells(row: LeaseRow, paint: Paint): readonly string[] {
+  const age = ageOf(row)
+  const state = row.state + (row.reserved ? '' : ', not in the store')
+  return [
+    row.address,
+    paint(COLOURS[row.state], state),
+    row.pod || '-',
+    shortId(row.containerID) || '-',
+    row.ifname || '-',
+    row.hostVeth || '-',
+    age === undefined ? '-' : duration(age),
+    row.netns || '-',
+  ]
+}
+
+/** As container runtimes show it. */
+export function shortId(id: string): string {
+  return /^[0-9a-f]{64}$/.test(id) ? id.slice(0, 13) : id
+}
+
+/** The documented shape: members may be added, none is renamed or removed. */
+export function leasesJson(views: readonly NetworkView[]): object {
+  return {
+    version: 1,
+    networks: views.map(({ network, ranges, rows }) => ({
+      name: network.name,
+      file: network.file,
+      store: network.storeFolder,
+      ranges,
+      leases: rows.map((row) => ({
+        address: row.address,
+        state: row.state,
+        containerID: row.containerID,
+        ifname: row.ifname,
+        pod: row.pod,
+        netns: row.netns,
+        hostVeth: row.hostVeth,
+        since: row.since === undefined ? null : new Date(row.since).toISOString(),
+        reserved: row.reserved,
+      })),
+    })),
+  }
+}

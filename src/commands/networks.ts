@@ -1,0 +1,121 @@
+/**
+ * The networks of this node: what the configuration files of its runtimes say, as the plugin would read it.
+ *
+ * Read as libcni does: `.conf`, `.conflist` and `.json`, in the order of their names; name and version of a list go
+ * into each of its plugins.
+ */
+import * as engine from '#engine'
+import { isObject, type JsonObject, memberOf } from '../cni/conform.ts'
+import { parseHead } from '../cni/head.ts'
+import { type NetConf, parseNetConf } from '../cni/netconf.ts'
+import { Fault } from '../core/fault.ts'
+import { isFileError } from '../engine/engine.ts'
+import { listIfThere } from '../host/files.ts'
+import { RUN_FOLDER } from '../host/index-files.ts'
+import { type Network, networkOf } from '../verbs/call.ts'
+
+export const CONF_DIR = '/etc/cni/net.d'
+const DATA_DIR = '/var/lib/cni/networks'
+
+export interface NodeNetwork extends Network {
+  readonly name: string
+  /** '' for a network that only has reservations left. */
+  readonly file: string
+  /** The types of all plugins in its list. */
+  readonly plugins: readonly string[]
+}
+
+export interface ConfFile {
+  readonly path: string
+  /** The network's name; '' when it can't be told. */
+  readonly name: string
+  /** The types of its plugins. */
+  readonly plugins: readonly string[]
+  /** Of Pontoon's plugins in it, one a network. */
+  readonly networks: readonly NodeNetwork[]
+  /** What is wrong with it, in the plugin's words. */
+  readonly problem?: { readonly message: string; readonly remedy: string }
+}
+
+/** How the executable is called, without folders. */
+export function calledAs(): string {
+  const [called = 'pontoon'] = engine.commandLine()
+  return called.slice(called.lastIndexOf('/') + 1)
+}
+
+/** The executable as commands that are shown to people call it. */
+export function ownCommand(): string {
+  const [called = 'pontoon'] = engine.commandLine()
+  return /^[\w./+-]+$/.test(called) ? called : 'pontoon'
+}
+
+/** The files that runtimes read in a folder, in their order. */
+export function listConfFiles(folder: string): readonly string[] {
+  return listIfThere(folder)
+    .filter((name) => /\.(conf|conflist|json)$/.test(name))
+    .sort((a, b) => (a < b ? -1 : 1))
+    .map((name) => `${folder}/${name}`)
+}
+
+export function readConfFiles(paths: readonly string[]): readonly ConfFile[] {
+  const own = new Set(['pontoon', 'bridge', calledAs()])
+  return paths.map((path) => {
+    try {
+      return parseConfFile(path, engine.readFile(path), own)
+    } catch (error) {
+      if (!isFileError(error)) throw error
+      const remedy = error.code === 'ENOENT' ? 'there is no such file' : error.code
+      return { path, name: '', plugins: [], networks: [], problem: { message: `can't read ${path}`, remedy } }
+    }
+  })
+}
+
+/** What one file says. Pure. */
+export function parseConfFile(path: string, text: string, own: ReadonlySet<string>): ConfFile {
+  let plugins: readonly string[] = []
+  let name = ''
+  try {
+    const head = parseHead(text)
+    name = head.name
+    const list = memberOf(head.object, 'plugins')
+    const members = Array.isArray(list) ? list.filter(isObject) : [head.object]
+    plugins = members.map((member) => String(memberOf(member, 'type') ?? ''))
+    const ours = members.filter((member) => own.has(String(memberOf(member, 'type') ?? '')))
+    const confs = ours.map((member) => parseMember(member, name, head.cniVersion))
+    const networks = confs.map((netconf) => ({ ...networkOf(netconf), name, file: path, plugins }))
+    return { path, name, plugins, networks }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const problem = { message: error.message.replace('on stdin ', ''), remedy: error.details }
+    return { path, name, plugins, networks: [], problem }
+  }
+}
+
+function parseMember(member: JsonObject, name: string, cniVersion: string): NetConf {
+  return parseNetConf(parseHead(JSON.stringify({ ...member, name, cniVersion })), 'ADD')
+}
+
+/** Networks that have reservations, but no configuration any more. */
+export function strayNetworks(known: readonly NodeNetwork[]): readonly NodeNetwork[] {
+  const names = new Set([...listIfThere(DATA_DIR), ...listIfThere(RUN_FOLDER)].filter(isNetworkName))
+  for (const { name } of known) names.delete(name)
+  return [...names].sort().map((name) => {
+    const text = JSON.stringify({ cniVersion: '1.1.0', name, type: 'pontoon', bridge: '' })
+    const netconf = parseNetConf(parseHead(text), 'GC')
+    return { ...networkOf(netconf), name, file: '', plugins: [] }
+  })
+}
+
+/** Not `net@%other`, the index of another store, nor a note of who holds a lock. */
+function isNetworkName(name: string): boolean {
+  return /^[A-Za-z0-9][\w.-]*$/.test(name) && !name.startsWith('holder%')
+}
+
+/** Those of this name, or all. @throws Fault 7 when there is none of this name */
+export function selectNetworks(networks: readonly NodeNetwork[], name: string | undefined): readonly NodeNetwork[] {
+  if (name === undefined) return networks
+  const found = networks.filter((network) => network.name === name)
+  if (found.length > 0) return found
+  const known = [...new Set(networks.map((network) => network.name))].join(', ') || 'none'
+  throw new Fault(7, `there is no network "${name}"`, `known: ${known}; --conf-dir tells where configurations are`)
+}
