@@ -47,6 +47,7 @@ declare module 'qjs:os' {
   export function readdir(path: string): [names: string[], errno: number]
   export function stat(path: string): [stat: Stat | null, errno: number]
   export function lstat(path: string): [stat: Stat | null, errno: number]
+  export function symlink(target: string, path: string): number
   export function readlink(path: string): [target: string, errno: number]
   export function utimes(path: string, atime: number, mtime: number): number
   export function getpid(): number

@@ -5,9 +5,11 @@ import { attempt, readAll, writeAll } from './node/files.ts'
 export {
   canWrite,
   closeFile,
+  copyFile,
   createFile,
   listDirectory,
   makeDirectory,
+  makeLink,
   openFile,
   overwriteFile,
   readFile,

@@ -9,9 +9,11 @@ import { encode } from './quickjs/utf8.ts'
 export {
   canWrite,
   closeFile,
+  copyFile,
   createFile,
   listDirectory,
   makeDirectory,
+  makeLink,
   openFile,
   overwriteFile,
   readFile,

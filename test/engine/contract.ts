@@ -71,6 +71,34 @@ export const checks: Readonly<Record<string, Check>> = {
     equal(engine.listDirectory(directory), [])
     throws('EISDIR', () => engine.overwriteFile(directory, 'x'))
   },
+  'a copy has the same bytes, whatever they are, and the mode given': async (engine, directory) => {
+    const program = '/usr/bin/stat'
+    engine.copyFile(program, `${directory}/copy`, 0o755)
+    const { stdout } = await run(engine, [`${directory}/copy`, '-c', '%a %s', `${directory}/copy`])
+    equal(stdout, `755 ${engine.stat(program).size}\n`)
+    equal((await run(engine, ['/usr/bin/cmp', program, `${directory}/copy`])).status, 0)
+  },
+  'copying is exclusive, and a copy that fails leaves nothing': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'first', 0o644)
+    engine.createFile(`${directory}/b`, 'second', 0o644)
+    throws('EEXIST', () => engine.copyFile(`${directory}/a`, `${directory}/b`, 0o755))
+    equal(engine.readFile(`${directory}/b`), 'second')
+    throws('ENOENT', () => engine.copyFile(`${directory}/none`, `${directory}/c`, 0o755))
+    throws('EISDIR', () => engine.copyFile(directory, `${directory}/c`, 0o755))
+    equal([...engine.listDirectory(directory)].sort(), ['a', 'b'])
+  },
+  'the running program is copied': async (engine, directory) => {
+    engine.copyFile('/proc/self/exe', `${directory}/copy`, 0o700)
+    equal((await run(engine, ['/usr/bin/cmp', '/proc/self/exe', `${directory}/copy`])).status, 1) // cmp's own
+    equal(engine.stat(`${directory}/copy`).size, engine.stat('/proc/self/exe').size)
+  },
+  'a link is made, wherever it leads, but over nothing': (engine, directory) => {
+    engine.makeLink('no/where', `${directory}/link`)
+    equal(engine.readLink(`${directory}/link`), 'no/where')
+    throws('EEXIST', () => engine.makeLink('else', `${directory}/link`))
+    throws('ENOENT', () => engine.makeLink('else', `${directory}/none/link`))
+    throws('EINVAL', () => engine.makeLink('a\0b', `${directory}/other`))
+  },
   'renaming replaces the target': (engine, directory) => {
     engine.createFile(`${directory}/a`, 'new', 0o644)
     engine.createFile(`${directory}/b`, 'old', 0o644)

@@ -38,7 +38,10 @@ export function readAll(descriptor: number, path: string, limit: number): string
 
 /** Writes all of it, over short writes. */
 export function writeAll(descriptor: number, content: string): void {
-  const bytes = Buffer.from(content, 'utf8')
+  writeBytes(descriptor, Buffer.from(content, 'utf8'))
+}
+
+function writeBytes(descriptor: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; ) {
     written += patiently(() => fs.writeSync(descriptor, bytes, written))
   }
@@ -82,6 +85,40 @@ function writeAndClose(descriptor: number, path: string, content: string): void 
     throw error
   }
   attempt('write', path, () => fs.closeSync(descriptor))
+}
+
+export function copyFile(from: string, to: string, mode: number): void {
+  const source = attempt('open', from, () => fs.openSync(from, 'r'))
+  try {
+    const target = attempt('create', to, () => fs.openSync(to, 'wx', mode))
+    try {
+      copyBytes(source, from, target, to)
+    } catch (error) {
+      fs.rmSync(to, { force: true })
+      throw error
+    }
+  } finally {
+    closeFile(source)
+  }
+}
+
+/** Closes the target. */
+function copyBytes(source: number, from: string, target: number, to: string): void {
+  const piece = Buffer.allocUnsafe(1 << 18)
+  try {
+    for (let count = 1; count !== 0; ) {
+      count = attempt('read', from, () => patiently(() => fs.readSync(source, piece, 0, piece.length, null)))
+      attempt('write', to, () => writeBytes(target, piece.subarray(0, count)))
+    }
+  } catch (error) {
+    closeFile(target)
+    throw error
+  }
+  attempt('write', to, () => fs.closeSync(target))
+}
+
+export function makeLink(target: string, path: string): void {
+  attempt('link', path, () => fs.symlinkSync(target, path))
 }
 
 export function rename(from: string, to: string): void {

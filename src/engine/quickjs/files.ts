@@ -69,6 +69,42 @@ function writeAndClose(descriptor: number, content: string): number {
   return written < 0 ? written : closed
 }
 
+export function copyFile(from: string, to: string, mode: number): void {
+  const source = openFile(from)
+  try {
+    const target = checked(os.open(plain(to), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), 'create', to)
+    try {
+      copyBytes(source, from, target, to)
+    } catch (error) {
+      os.remove(to)
+      throw error
+    }
+  } finally {
+    os.close(source)
+  }
+}
+
+/** Closes the target. */
+function copyBytes(source: number, from: string, target: number, to: string): void {
+  const buffer = new ArrayBuffer(1 << 18)
+  let failed = 0
+  try {
+    for (let count = 1; count !== 0 && failed === 0; ) {
+      count = os.read(source, buffer, 0, buffer.byteLength)
+      if (mayTryAgain(count)) continue
+      failed = writeAll(target, new Uint8Array(buffer, 0, checked(count, 'read', from)))
+    }
+  } finally {
+    const closed = os.close(target)
+    failed = failed < 0 ? failed : closed
+  }
+  checked(failed, 'write', to)
+}
+
+export function makeLink(target: string, path: string): void {
+  checked(os.symlink(plain(target), plain(path)), 'link', path)
+}
+
 export function rename(from: string, to: string): void {
   checked(os.rename(plain(from), plain(to)), 'rename', from)
 }
