@@ -1,6 +1,8 @@
 /** The commands about this node's networks, for the registry. */
 import { command } from './command.ts'
+import type { GcFlags } from './gc.ts'
 import type { LeasesFlags } from './leases.ts'
+import type { RepairFlags } from './repair.ts'
 
 export const CONF_FLAG = {
   kind: 'parsed',
@@ -44,4 +46,49 @@ function seconds(text: string): number {
   throw new RangeError(`expected a number of seconds from 0.1 to 86400; found "${text}"`)
 }
 
-export const NODE_COMMANDS = { leases }
+const gc = command<GcFlags, [network?: string]>({
+  brief: 'What belongs to containers that are gone; --apply removes it',
+  description: `Lists addresses, links and rules of containers that are provably gone: of another boot, or without namespace and host
+end. With --apply it removes them. With --valid everything goes that is not in the list, as with the verb GC: a JSON
+list of {"containerID": "…", "ifname": "…"}.`,
+  examples: [
+    'pontoon gc',
+    'pontoon gc pods --apply',
+    'crictl pods -q | jq -R \'{containerID: ., ifname: "eth0"}\' | jq -s . | pontoon gc pods --valid - --apply',
+  ],
+  parameters: {
+    flags: {
+      confDir: CONF_FLAG,
+      apply: { kind: 'boolean', brief: 'Remove what is listed', withNegated: false, optional: true },
+      valid: {
+        kind: 'parsed',
+        parse: String,
+        brief: 'The attachments that stay, a JSON list in this file; - is stdin',
+        placeholder: 'file',
+        optional: true,
+      },
+      json: JSON_FLAG,
+    },
+    positional: { kind: 'tuple', parameters: [network('This network alone')] },
+  },
+  load: () => import('./gc.ts'),
+})
+
+const repair = command<RepairFlags, [network?: string]>({
+  brief: 'Make anew what living pods had on the host',
+  description: `Makes masquerading, spoof checks, gateway addresses, kernel settings, the bridge and its ports as ADD made them, for all
+living attachments: after "nft flush ruleset", a reload of firewalld, or somebody's "ip addr flush". What is there
+stays as it is; done again, it changes nothing. Pods that another plugin made are left alone.`,
+  examples: ['pontoon repair', 'pontoon repair pods', 'pontoon repair pods --dry-run'],
+  parameters: {
+    flags: {
+      confDir: CONF_FLAG,
+      dryRun: { kind: 'boolean', brief: 'Only say what would be made', withNegated: false, optional: true },
+      json: JSON_FLAG,
+    },
+    positional: { kind: 'tuple', parameters: [network('This network alone')] },
+  },
+  load: () => import('./repair.ts'),
+})
+
+export const NODE_COMMANDS = { leases, gc, repair }

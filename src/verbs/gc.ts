@@ -16,7 +16,7 @@ import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { isEntryDead, isMakerAlive, type Network, networkOf } from './call.ts'
 import type { Garbage } from './foreign-gc.ts'
-import { elementsBut, elementsNamed, isOwnLink, victimOf, withoutPrefix } from './victims.ts'
+import { addressesOf, elementsBut, elementsNamed, isOwnLink, victimOf, withoutPrefix } from './victims.ts'
 
 /** Is this attachment to be spared? */
 type Spares = (attachment: Pick<Attachment, 'containerID' | 'ifname'>) => boolean
@@ -24,6 +24,15 @@ type Spares = (attachment: Pick<Attachment, 'containerID' | 'ifname'>) => boolea
 export async function gc({ netconf }: Request): Promise<void> {
   if (netconf.disableGC) return
   const network = networkOf(netconf)
+  const { victims, also } = await findGarbage(network)
+  throwFailures(await sweep(victims, network, { also }), `GC of network "${netconf.name}"`)
+}
+
+/** All that is to go, and the removals of what is in other forms than Pontoon's. Looks, and removes nothing. */
+export async function findGarbage(
+  network: Network,
+): Promise<{ readonly victims: readonly Victim[]; readonly also: readonly (() => Promise<void>)[] }> {
+  const { netconf } = network
   const entries = listEntries(network.indexFolder)
   const spares = sparing(netconf.validAttachments, entries)
   const [links, masquerade] = await Promise.all([
@@ -41,8 +50,7 @@ export async function gc({ netconf }: Request): Promise<void> {
   const also: (() => Promise<void>)[] = []
   const foreign = await ofReference({ netconf, victims, spared: named, kept: keptBy(network, entries, spares) }, also)
   const others = named ? orphans(network, masquerade, victims, named) : []
-  const failures = await sweep([...victims, ...others, ...foreign], network, { also })
-  throwFailures(failures, `GC of network "${netconf.name}"`)
+  return { victims: [...victims, ...others, ...foreign], also }
 }
 
 /** What has the reference's form. Host ends that can't be looked for are a failure of their own. */
@@ -114,7 +122,7 @@ function collect(
   }
   for (const entry of entries) {
     if (spares(entry)) continue
-    for (const cidr of entry.addresses) at(entry).addresses.add(withoutPrefix(cidr))
+    for (const address of addressesOf(entry, storeFolder)) at(entry).addresses.add(address)
     at(entry)
   }
   for (const { address, owner } of readLeases(storeFolder)) {

@@ -25,7 +25,7 @@ import {
 } from '../host/store.ts'
 import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
 import { type Call, isEntryDead, type Network } from './call.ts'
-import { withoutPrefix } from './victims.ts'
+import { addressesOf, withoutPrefix } from './victims.ts'
 
 /** Where a pod of the network can be seen: as a port of the bridge, or, in the role host-local, nowhere. */
 export type Sight = 'bridge' | 'none'
@@ -66,7 +66,7 @@ export async function reclaim(network: Network, sight: Sight = 'bridge', spared?
   const entries = listEntries(network.indexFolder)
   const dead = entries.filter((entry) => !isSpared(entry) && isEntryDead(entry))
   const victims = dead.map((entry): Victim => {
-    const addresses = entry.addresses.map(withoutPrefix)
+    const addresses = addressesOf(entry, network.storeFolder)
     return { attachment: entry, owner: entry, addresses, links: [], elements: entry.elements }
   })
   const also = await Promise.all(
@@ -87,16 +87,23 @@ function note(address: string, whose: string): void {
   engine.writeStderr(`pontoon: reclaimed ${address} of ${whose}\n`)
 }
 
-/** Frees reservations that no entry tells of. */
-async function freeForgotten(network: Network, isKnown: (lease: Lease) => boolean, sight: Sight): Promise<number> {
+/** Tells the reservations that, when no entry knows them, nobody can live by. */
+export async function forgetting(network: Network, sight: Sight): Promise<(lease: Lease) => boolean> {
   const { storeFolder } = network
   // Once looked through, what is left that the index does not know may live: only its missing port tells it does not.
   const isFirst = readBootNote(storeFolder) !== bootId()
   const ofOtherBoot = (isFirst || sight === 'bridge') && (await isQuiet(network)) ? bootTime() : 0
+  return (lease) => isForgotten(lease, storeFolder, ofOtherBoot)
+}
+
+/** Frees reservations that no entry tells of. */
+async function freeForgotten(network: Network, isKnown: (lease: Lease) => boolean, sight: Sight): Promise<number> {
+  const { storeFolder } = network
+  const isGone = await forgetting(network, sight)
   let freed = 0
   await lockStore(storeFolder, false, (store) => {
     for (const lease of readLeases(storeFolder)) {
-      if (isKnown(lease) || !isForgotten(lease, storeFolder, ofOtherBoot)) continue
+      if (isKnown(lease) || !isGone(lease)) continue
       const done = lease.owner ? release(store, lease.address, lease.owner) : releaseAlien(store, lease.address)
       if (!done) continue
       freed++
@@ -117,7 +124,7 @@ function isForgotten({ address, owner }: Lease, folder: string, ofOtherBoot: num
  * Can no pod live that the index does not know? Clocks are set: a file that looks older than the boot may be a living
  * pod's. But a pod has a port; where every port of the bridge is one of Pontoon's, there is no other.
  */
-async function isQuiet({ netconf: { bridge } }: Network): Promise<boolean> {
+export async function isQuiet({ netconf: { bridge } }: Network): Promise<boolean> {
   if (!hasLink(bridge)) return true
   const session = openSession()
   const ports = readLinks(await session.run([line`addr show master ${bridge}`]))

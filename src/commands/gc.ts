@@ -1,0 +1,151 @@
+/** `pontoon gc`: what belongs to containers that are gone. Lists it; removes it when asked to. */
+import * as engine from '#engine'
+import { isObject } from '../cni/conform.ts'
+import type { AttachmentId } from '../cni/netconf.ts'
+import { CODE, Fault } from '../core/fault.ts'
+import { loadIpv6 } from '../core/ip.ts'
+import { isFileError } from '../engine/engine.ts'
+import { readLeases } from '../host/leases.ts'
+import { sweep, type Victim } from '../host/sweep.ts'
+import { findGarbage } from '../verbs/gc.ts'
+import { forgetting, reclaim } from '../verbs/reclaim.ts'
+import { shortId } from './leases.ts'
+import { listConfFiles, type NodeNetwork, readConfFiles, selectNetworks } from './networks.ts'
+import { paintHere, print, printJson } from './output.ts'
+import { count, type Paint, table } from './text.ts'
+
+export type GcFlags = {
+  readonly confDir: string
+  readonly apply?: boolean
+  readonly valid?: string
+  readonly json?: boolean
+}
+
+export interface GarbageOf {
+  readonly network: string
+  readonly items: readonly GarbageItem[]
+  readonly failures: readonly string[]
+}
+
+export interface GarbageItem {
+  readonly containerID: string
+  readonly ifname: string
+  readonly addresses: readonly string[]
+  readonly links: readonly string[]
+  readonly rules: readonly string[]
+}
+
+export async function run(flags: GcFlags, network?: string): Promise<number> {
+  await loadIpv6()
+  const valid = flags.valid === undefined ? undefined : parseValid(readValid(flags.valid))
+  const known = readConfFiles(listConfFiles(flags.confDir)).flatMap(({ networks }) => networks)
+  const chosen = selectNetworks(known, network)
+  if (valid && chosen.length > 1) {
+    const remedy = 'a list of valid attachments is one network’s: name the network'
+    throw new Fault(CODE.invalidConfig, '--valid without a network', remedy)
+  }
+  const found: GarbageOf[] = []
+  for (const one of chosen) found.push(await collect(one, valid, flags.apply ?? false))
+  if (flags.json) printJson({ version: 1, applied: flags.apply ?? false, networks: found })
+  else print(gcText(found, flags.apply ?? false, paintHere()))
+  return found.some(({ failures }) => failures.length > 0) ? 1 : 0
+}
+
+function readValid(path: string): string {
+  try {
+    return path === '-' ? engine.readStdin(1 << 24) : engine.readFile(path)
+  } catch (error) {
+    if (!isFileError(error)) throw error
+    throw new Fault(CODE.io, `can't read ${path}`, `${error.code}; --valid takes a file, or - for stdin`)
+  }
+}
+
+/** `[{"containerID": "…", "ifname": "eth0"}, …]`. A list that is not understood must not pass for an empty one. */
+export function parseValid(text: string): readonly AttachmentId[] {
+  const refuse = (found: string): never => {
+    const remedy = `expected a JSON list of {"containerID": "…", "ifname": "…"}; found ${found}`
+    throw new Fault(CODE.decode, 'the list of valid attachments is not understood', remedy)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+  if (!Array.isArray(value)) return refuse(typeof value)
+  return value.map((item: unknown) => {
+    if (!isObject(item)) return refuse(JSON.stringify(item))
+    const { containerID, ifname } = item
+    if (typeof containerID !== 'string' || typeof ifname !== 'string') return refuse(JSON.stringify(item))
+    return { containerID, ifname }
+  })
+}
+
+async function collect(
+  network: NodeNetwork,
+  valid: readonly AttachmentId[] | undefined,
+  isApplied: boolean,
+): Promise<GarbageOf> {
+  const bounded = { ...network, netconf: { ...network.netconf, validAttachments: valid } }
+  const { victims, also } = await findGarbage(bounded)
+  const taken = new Set(victims.flatMap(({ addresses }) => addresses))
+  const forgotten = valid ? [] : (await findForgotten(network)).filter(({ address }) => !taken.has(address))
+  const failures: unknown[] = []
+  if (isApplied) {
+    failures.push(...(await sweep(victims, bounded, { also })))
+    try {
+      if (forgotten.length > 0) await reclaim(network)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  const items = [
+    ...victims.map(itemOf),
+    ...forgotten.map(({ address, owner }) => ({
+      containerID: owner?.containerID ?? '',
+      ifname: owner?.ifname ?? '',
+      addresses: [address],
+      links: [],
+      rules: [],
+    })),
+  ]
+  return { network: network.name, items, failures: failures.map(textOf) }
+}
+
+/** Reservations that the index does not know, and that nobody can live by. */
+async function findForgotten(network: NodeNetwork) {
+  const { viewOf } = await import('./view.ts')
+  const known = new Set(viewOf(network).rows.flatMap(({ address, state }) => (state === 'unknown' ? [] : [address])))
+  const isGone = await forgetting(network, 'bridge')
+  return readLeases(network.storeFolder).filter((lease) => !known.has(lease.address) && isGone(lease))
+}
+
+function itemOf({ owner, addresses, links, elements }: Victim): GarbageItem {
+  return { containerID: owner.containerID, ifname: owner.ifname, addresses, links, rules: elements }
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof Fault) return `${error.message}: ${error.details}`
+  return error instanceof Error ? error.message : String(error)
+}
+
+export function gcText(found: readonly GarbageOf[], isApplied: boolean, paint: Paint): string {
+  if (found.length === 0) return 'no networks'
+  const rest =
+    found.some(({ items }) => items.length > 0) && !isApplied ? ['', 'nothing was removed: --apply does'] : []
+  return [...found.map((one) => networkText(one, isApplied, paint)), ...rest].join('\n')
+}
+
+function networkText({ network, items, failures }: GarbageOf, isApplied: boolean, paint: Paint): string {
+  const failed = failures.map((text) => paint('red', `  could not remove: ${text}`))
+  if (items.length === 0) return [`${paint('bold', network)}  nothing is dead`, ...failed].join('\n')
+  const verb = isApplied ? 'removed' : 'to be removed'
+  const rows = items.map(({ containerID, ifname, addresses, links, rules }) => [
+    containerID === '' ? '(of no container)' : `${shortId(containerID)}/${ifname}`,
+    addresses.join(', ') || '-',
+    links.join(', ') || '-',
+    rules.length > 0 ? count(rules.length, 'rule') : '-',
+  ])
+  const head = `${paint('bold', network)}  ${verb}: ${count(items.length, 'attachment')}`
+  return [head, table([['CONTAINER', 'ADDRESSES', 'LINKS', 'RULES'], ...rows], '  '), ...failed].join('\n')
+}

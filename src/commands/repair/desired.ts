@@ -1,0 +1,105 @@
+/** What the living attachments of a network should have on the host, by index and configuration. */
+import { hostMacOf, keyOf, labelOf } from '../../core/attachment.ts'
+import { describe } from '../../core/describe.ts'
+import { contains, parseCidr } from '../../core/ip.ts'
+import { line } from '../../core/line.ts'
+import type { RangeSet } from '../../core/ranges.ts'
+import type { Resource, SeenLink } from '../../core/resource.ts'
+import type { Assigned } from '../../core/routes.ts'
+import { gatewayDeviceOf, gatewayPortOf } from '../../core/vlans.ts'
+import type { IndexEntry } from '../../host/index-files.ts'
+import { readLinks } from '../../host/ip-json.ts'
+import { bridgeMac, hasInetNat, hasLink } from '../../host/machine.ts'
+import { openSession } from '../../host/session.ts'
+import { hasOwnIpam } from '../../verbs/call.ts'
+import type { NetworkView } from '../view.ts'
+
+/** Those that were made to the end, whose namespace is there, and whose host end is. */
+export function livingOf({ known }: NetworkView): readonly IndexEntry[] {
+  return known
+    .filter(({ entry, isDead }) => entry.done && !isDead && entry.hostVeth !== '' && hasLink(entry.hostVeth))
+    .map(({ entry }) => entry)
+}
+
+/** Pods whose host end is gone while they live: nothing but a new ADD helps them. */
+export function cutOff({ known }: NetworkView): readonly IndexEntry[] {
+  return known
+    .filter(({ entry, isDead }) => entry.done && !isDead && entry.hostVeth !== '' && !hasLink(entry.hostVeth))
+    .map(({ entry }) => entry)
+}
+
+export async function desiredOf(view: NetworkView, links: ReadonlyMap<string, SeenLink>): Promise<readonly Resource[]> {
+  const { netconf } = view.network
+  const living = livingOf(view)
+  const [macs, chains] = await Promise.all([
+    netconf.macspoofchk ? readMacs(living) : new Map<string, string>(),
+    chainsOf(living),
+  ])
+  return living.flatMap((entry) => desiredOfOne(view, entry, links, macs.get(entry.hostVeth), chains.get(entry)))
+}
+
+function desiredOfOne(
+  { network: { netconf }, sets }: NetworkView,
+  entry: IndexEntry,
+  links: ReadonlyMap<string, SeenLink>,
+  mac: string | undefined,
+  natChain: string | undefined,
+): readonly Resource[] {
+  const device = gatewayDeviceOf(netconf)
+  const have = links.get(device)
+  const masks = entry.masquerade !== 'none'
+  const desired = describe({
+    options: {
+      ...netconf,
+      macspoofchk: netconf.macspoofchk && mac !== undefined,
+      ipMasq4: netconf.ipMasq4 && masks,
+      ipMasq6: netconf.ipMasq6 && masks,
+    },
+    attachment: entry,
+    ends: {
+      host: entry.hostVeth,
+      hostMac: hostMacOf(keyOf(entry)),
+      mac: mac ?? '',
+      label: labelOf(entry),
+      netns: entry.netns,
+      bridgeMac: bridgeMac(netconf.bridge),
+      inetNat: hasInetNat(),
+      natChain,
+      vlanGateway: { port: have?.peerName ?? gatewayPortOf(device), mac: have?.mac ?? bridgeMac(device) },
+    },
+    assigned: entry.addresses.flatMap((text) => assignedOf(text, sets)),
+    routes: [],
+    ownStore: hasOwnIpam(netconf),
+  })
+  return desired
+}
+
+function assignedOf(text: string, sets: readonly RangeSet[]): readonly Assigned[] {
+  const cidr = parseCidr(text)
+  const range = cidr && sets.flat().find(({ subnet }) => contains(subnet, cidr.ip))
+  return cidr ? [{ cidr, gateway: range?.gateway }] : []
+}
+
+/** The hardware addresses inside, by host end: what macspoofchk lets through. */
+async function readMacs(living: readonly IndexEntry[]): Promise<ReadonlyMap<string, string>> {
+  const macs = new Map<string, string>()
+  for (const { netns, ifname, hostVeth } of living) {
+    const session = openSession(netns)
+    try {
+      const mac = readLinks(await session.run([line`addr show dev ${ifname}`])).get(ifname)?.mac
+      if (mac) macs.set(hostVeth, mac)
+    } catch {
+      // It ended meanwhile: it needs no check any more.
+    } finally {
+      await session.close()
+    }
+  }
+  return macs
+}
+
+async function chainsOf(living: readonly IndexEntry[]): Promise<ReadonlyMap<IndexEntry, string>> {
+  const byIptables = living.filter(({ masquerade }) => masquerade === 'iptables')
+  if (byIptables.length === 0) return new Map()
+  const { chainOf } = await import('../../core/reference.ts')
+  return new Map(byIptables.map((entry) => [entry, chainOf(entry)]))
+}
