@@ -10,7 +10,7 @@ conf() { jq -c "$1" <<<"$OWN"; }
 # call VERB NAME CONF: calls the plugin for the container NAME, whose namespace has that name. `out` has what it said.
 call() {
   status=0
-  out=$(CNI_COMMAND=$1 CNI_CONTAINERID=pod-$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=eth0 CNI_PATH=/opt/cni/bin \
+  out=$(CNI_COMMAND=$1 CNI_CONTAINERID=pod-$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=eth0 CNI_PATH=${PATH_OF_PLUGINS:-/opt/cni/bin} \
     $PLUGIN <<<"$3") || status=$?
 }
 # add NAME CONF: ADD that must succeed; `out` has the result. The namespace is made.

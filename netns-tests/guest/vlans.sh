@@ -11,7 +11,7 @@ test_pods_of_one_VLAN_reach_each_other_and_no_other_VLAN() {
   add b "$hundred"
   add c "$two_hundred"
   add d "$(conf ".name = \"v\" | $(ipam 1 30)")"
-  is 'VLANs of a' "$(vlans "$(host_end "$result")")" '1u 100*u'
+  is 'VLANs of a' "$(vlans "$(host_end "$result")")" '100*u'
   reaches a 10.9.1.11
   does_not_reach a 10.9.1.20
   does_not_reach c 10.9.1.10
@@ -22,8 +22,8 @@ test_pods_of_one_VLAN_reach_each_other_and_no_other_VLAN() {
   del c "$two_hundred"
 }
 
-test_without_the_default_VLAN_a_port_has_its_own_alone() {
-  local alone=$(conf ".vlan = 100 | .preserveDefaultVlan = false | .isGateway = true | $(ipam 1 10)") result port
+test_a_port_has_its_own_VLAN_alone() {
+  local alone=$(conf ".vlan = 100 | .isGateway = true | $(ipam 1 10)") result port
   add a "$alone"
   result=$out port=$(host_end "$out")
   is 'VLANs of the pod' "$(vlans "$port")" '100*u'
@@ -37,9 +37,9 @@ test_without_the_default_VLAN_a_port_has_its_own_alone() {
 
 test_a_bridge_with_another_default_VLAN() {
   ip link add br-t type bridge vlan_filtering 1 vlan_default_pvid 42
-  add a "$(conf ".vlan = 100 | $(ipam 1 10)")"
+  add a "$(conf ".vlan = 100 | .preserveDefaultVlan = true | $(ipam 1 10)")"
   is kept "$(vlans "$(host_end "$out")")" '42u 100*u'
-  add b "$(conf ".vlan = 100 | .preserveDefaultVlan = false | $(ipam 1 10)")"
+  add b "$(conf ".vlan = 100 | $(ipam 1 10)")"
   is alone "$(vlans "$(host_end "$out")")" '100*u'
   reaches a 10.9.1.11
 }
@@ -66,15 +66,15 @@ test_a_trunk_carries_its_ranges_and_nothing_else() {
   del t "$trunk"
 }
 
-test_what_is_untagged_on_trunks_is_in_the_default_VLAN_or_nowhere() {
+test_what_is_untagged_on_trunks_is_in_their_own_VLAN_or_in_the_default_one() {
   local kept='.vlanTrunk = [{minID: 10, maxID: 20}]'
   for pod in a b; do
     add $pod "$(conf "$kept")"
     inside $pod ip addr add "10.7.0.$([ $pod = a ] && echo 1 || echo 2)/24" dev eth0
   done
   reaches a 10.7.0.2
-  add c "$(conf "$kept | .preserveDefaultVlan = false")"
-  is VLANs "$(vlans "$(host_end "$out")")" '10-20'
+  add c "$(conf "$kept | .vlan = 15")"
+  is VLANs "$(vlans "$(host_end "$out")")" '10-14 15*u 16-20'
   inside c ip addr add 10.7.0.3/24 dev eth0
   does_not_reach c 10.7.0.1
   add d "$(conf '.vlanTrunk = [{minID: 1, maxID: 4094}] | .preserveDefaultVlan = false')"
@@ -124,7 +124,7 @@ test_the_gateway_is_a_pair_with_a_port_in_the_VLAN() {
   is "the port's index" "$(cat "/sys/class/net/$port/ifindex")" $(($(cat /sys/class/net/br-t.100/ifindex) - 1))
   is "the gateway's addresses" "$(addresses br-t.100)" 10.9.1.1/24
   is "the bridge's addresses" "$(addresses br-t)" ''
-  is 'VLANs of its port' "$(vlans "$port")" '1u 100*u'
+  is 'VLANs of its port' "$(vlans "$port")" '100*u'
   reaches a 10.9.1.1
   add b "$(conf ".name = \"u\" | .vlan = 200 | .isDefaultGateway = true | $(ipam 2 10)")"
   reaches a 10.9.2.10 # routed

@@ -441,7 +441,7 @@ export const PLUGIN_KEYS: Keys = {
     example: 100,
     origin: bridge,
     since,
-    text: 'The VLAN of the container, untagged at its port. Needs a kernel with bridge VLAN filtering. Not together with `vlanTrunk`.',
+    text: 'The VLAN of the container, untagged at its port. Needs a kernel with bridge VLAN filtering.',
     differs:
       'A bridge without VLAN filtering that is there already is a conflict (code 101): to switch it on would cut off what else is on the bridge.',
   },
@@ -476,15 +476,15 @@ export const PLUGIN_KEYS: Keys = {
     example: [{ id: 101 }, { minID: 200, maxID: 299 }],
     origin: bridge,
     since,
-    text: 'VLANs that the container sees tagged. Not together with `vlan`.',
+    text: "VLANs that the container sees tagged. What it sends untagged is in the VLAN that `vlan` says, else in the bridge's default VLAN.",
   },
   preserveDefaultVlan: {
     shape: flag,
-    default: true,
-    example: false,
+    default: false,
+    example: true,
     origin: bridge,
     since,
-    text: "With `vlan` or `vlanTrunk`: the port keeps the bridge's default VLAN as well. Set it to false to keep containers of different VLANs apart.",
+    text: "With `vlan`: the port keeps the bridge's default VLAN as well, so that the container still hears what is sent there.",
   },
   macspoofchk: {
     shape: flag,

@@ -114,7 +114,7 @@ function plainKeys(raw: RawNetConf) {
     hairpinMode: raw.hairpinMode ?? false,
     promiscMode: raw.promiscMode ?? false,
     vlan: raw.vlan ?? 0,
-    preserveDefaultVlan: raw.preserveDefaultVlan ?? true,
+    preserveDefaultVlan: raw.preserveDefaultVlan ?? false,
     macspoofchk: raw.macspoofchk ?? false,
     enabledad: raw.enabledad ?? false,
     disableContainerInterface: raw.disableContainerInterface ?? false,
@@ -141,9 +141,6 @@ function gcKeys(object: JsonObject, raw: RawNetConf): Pick<NetConf, 'validAttach
 function refuseCombinations(conf: NetConf): void {
   const refuse = (keys: string, remedy: string) => {
     throw new Fault(CODE.invalidConfig, `network "${conf.name}": ${keys} can't be used together`, remedy)
-  }
-  if (conf.vlan !== 0 && conf.vlanTrunk !== undefined && conf.vlanTrunk.length > 0) {
-    refuse('vlan and vlanTrunk', 'a port is either untagged in one VLAN or a trunk: remove one of the keys')
   }
   if (conf.hairpinMode && conf.promiscMode) {
     refuse('hairpinMode and promiscMode', 'a promiscuous bridge hairpins by itself: remove one of the keys')

@@ -44,9 +44,9 @@ export interface VlanRange {
 export interface Vlan {
   readonly kind: 'vlan'
   readonly port: string
-  /** 0: a trunk. */
+  /** Its own; 0: none. */
   readonly vlan: number
-  /** Sorted and apart. */
+  /** Sorted, apart, and without its own. */
   readonly trunk: readonly VlanRange[]
   /** Keeps the VLAN that the bridge gave it. */
   readonly keepsDefault: boolean

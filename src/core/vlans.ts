@@ -1,7 +1,7 @@
 /** What a network in a VLAN has beyond others. */
 import { digest, hostVethOf } from './attachment.ts'
 import type { NetworkOptions } from './describe.ts'
-import type { Resource } from './resource.ts'
+import type { Resource, VlanRange } from './resource.ts'
 
 type Options = Pick<NetworkOptions, 'bridge' | 'vlan' | 'vlanTrunk' | 'preserveDefaultVlan' | 'mtu'>
 
@@ -28,14 +28,24 @@ export function hasVlans({ vlan, vlanTrunk = [] }: Pick<Options, 'vlan' | 'vlanT
 /** The VLANs of this port of the bridge. */
 export function vlansOf(port: string, options: Options): readonly Resource[] {
   if (!hasVlans(options)) return []
-  const { vlan, vlanTrunk: trunk = [], preserveDefaultVlan: keepsDefault } = options
-  return [{ kind: 'vlan', port, vlan, trunk, keepsDefault }]
+  const { vlan, vlanTrunk = [], preserveDefaultVlan } = options
+  const trunk = vlan > 0 ? vlanTrunk.flatMap((range) => without(range, vlan)) : vlanTrunk
+  // Without a VLAN of its own a trunk has its untagged frames in the default one.
+  return [{ kind: 'vlan', port, vlan, trunk, keepsDefault: vlan === 0 || preserveDefaultVlan }]
+}
+
+function without({ min, max }: VlanRange, vlan: number): readonly VlanRange[] {
+  if (vlan < min || vlan > max) return [{ min, max }]
+  return [...(min < vlan ? [{ min, max: vlan - 1 }] : []), ...(vlan < max ? [{ min: vlan + 1, max }] : [])]
 }
 
 /** The host's place in the VLAN, before it has addresses. */
 export function vlanGatewayOf(options: Options, { port, mac }: { port: string; mac: string }): readonly Resource[] {
   const { bridge, mtu } = options
-  return [{ kind: 'vlanGateway', bridge, name: gatewayDeviceOf(options), mac, port, mtu }, ...vlansOf(port, options)]
+  return [
+    { kind: 'vlanGateway', bridge, name: gatewayDeviceOf(options), mac, port, mtu },
+    ...vlansOf(port, { ...options, vlanTrunk: undefined }),
+  ]
 }
 
 /** What a kernel lacks that makes no bridge with VLANs. */

@@ -77,7 +77,13 @@ function describeFormer(
     inetNat: hasInetNat(),
     ...more,
   }
-  const options = { ...netconf, mtu: own?.mtu ?? (netconf.mtu || DEFAULT_MTU) }
+  const isOwn = ends.host === call.hostVeth
+  const options = {
+    ...netconf,
+    mtu: own?.mtu ?? (netconf.mtu || DEFAULT_MTU),
+    // What it means to be silent about the default VLAN has changed with the reference's versions.
+    preserveDefaultVlan: netconf.preserveDefaultVlan || !isOwn,
+  }
   const desired = describe({
     options,
     attachment,
@@ -86,7 +92,7 @@ function describeFormer(
     routes: formerRoutes(call, former, assigned),
     ownStore: hasOwnIpam(netconf),
   })
-  return ends.host === call.hostVeth ? desired : desired.filter((resource) => !isOwnRule(resource))
+  return isOwn ? desired : desired.filter((resource) => !isOwnRule(resource))
 }
 
 /** A veth's when nobody says otherwise: Ethernet's (ETH_DATA_LEN). */

@@ -38,8 +38,11 @@ export async function readVlansOf(
   session: Session | undefined,
   ports: readonly (string | undefined)[],
 ): Promise<ReadonlyMap<string, readonly SeenVlan[]>> {
-  const lines = ports.flatMap((port) => (port && hasLink(port) ? [line`vlan show dev ${port}`] : []))
-  return session && lines.length > 0 ? readVlans(await session.run(lines)) : new Map()
+  const there = ports.filter((port) => port !== undefined && hasLink(port)) as readonly string[]
+  if (!session || there.length === 0) return new Map()
+  const seen = readVlans(await session.run(there.map((port) => line`vlan show dev ${port}`)))
+  // A port without any is left out of what bridge(8) prints.
+  return new Map(there.map((port) => [port, seen.get(port) ?? []]))
 }
 
 /** The fourth of the result's interfaces: the gateway, where it is not the bridge. */

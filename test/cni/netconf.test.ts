@@ -30,7 +30,7 @@ const defaults: NetConf = {
   promiscMode: false,
   vlan: 0,
   vlanTrunk: undefined,
-  preserveDefaultVlan: true,
+  preserveDefaultVlan: false,
   macspoofchk: false,
   enabledad: false,
   disableContainerInterface: false,
@@ -141,6 +141,11 @@ const accepted: Accepted[] = [
 
   { name: 'no VLAN in the trunk', keys: { vlanTrunk: [] }, want: { vlanTrunk: [] } },
   { name: 'an empty item in the trunk', keys: { vlanTrunk: [{}] }, want: { vlanTrunk: [] } },
+  {
+    name: 'a VLAN and a trunk',
+    keys: { vlan: 5, vlanTrunk: [{ id: 6 }] },
+    want: { vlan: 5, vlanTrunk: [{ min: 6, max: 6 }] },
+  },
   { name: 'an empty trunk beside a VLAN', keys: { vlan: 5, vlanTrunk: [] }, want: { vlan: 5, vlanTrunk: [] } },
   {
     name: 'a range and a single VLAN in one item of the trunk',
@@ -358,11 +363,6 @@ const refused: Refused[] = [
   { name: 'maxID alone', keys: { vlanTrunk: [{ maxID: 1 }] }, says: 'vlanTrunk[0]: expected both minID and maxID' },
   { name: 'minID above maxID', keys: { vlanTrunk: [{ minID: 2, maxID: 1 }] }, says: 'the first not above the second' },
   { name: 'null in the trunk', keys: { vlanTrunk: [null] }, says: 'vlanTrunk[0]: expected an object, found null' },
-  {
-    name: 'a VLAN and a trunk',
-    keys: { vlan: 5, vlanTrunk: [{ id: 6 }] },
-    says: "vlan and vlanTrunk can't be used together",
-  },
   {
     name: 'hairpin and promiscuous mode',
     keys: { hairpinMode: true, promiscMode: true },

@@ -86,6 +86,39 @@ test('a gateway and a port of one network have the same VLANs', () => {
   ])
 })
 
+test.each<[trunk: [number, number][], want: [number, number][]]>([
+  [[[5, 9]], [[5, 9]]],
+  [[[100, 199]], [[101, 199]]],
+  [[[1, 100]], [[1, 99]]],
+  [
+    [[50, 150]],
+    [
+      [50, 99],
+      [101, 150],
+    ],
+  ],
+  [[[100, 100]], []],
+])('its own VLAN is not in its trunk: %j', (trunk, want) => {
+  const ranges = (list: [number, number][]) => list.map(([min, max]) => ({ min, max }))
+  const vlans = desired({ vlan: 100, vlanTrunk: ranges(trunk), preserveDefaultVlan: false }).filter(
+    ({ kind }) => kind === 'vlan',
+  )
+  expect(vlans).toMatchObject([
+    { port: 'veth9', vlan: 100, trunk: [] },
+    { port: 'veth1', vlan: 100, trunk: ranges(want), keepsDefault: false },
+  ])
+})
+
+test('a trunk without a VLAN of its own keeps the default one', () => {
+  expect(desired({ vlanTrunk: [{ min: 5, max: 9 }], preserveDefaultVlan: false })).toContainEqual({
+    kind: 'vlan',
+    port: 'veth1',
+    vlan: 0,
+    trunk: [{ min: 5, max: 9 }],
+    keepsDefault: true,
+  })
+})
+
 test('IPv6 is switched on where the gateway is', () => {
   const six = { cidr: cidr('fd00:9::2/64'), gateway: ip('fd00:9::1') }
   expect(desired({ vlan: 100 }, { assigned: [six] })).toContainEqual({

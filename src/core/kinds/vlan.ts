@@ -2,7 +2,7 @@ import { line } from '../line.ts'
 import { ABSENT, different, type Kind, type Of, PRESENT, type SeenVlan, type VlanRange } from '../resource.ts'
 
 /**
- * The VLANs of a bridge port: its own, untagged both ways, or those of a trunk, tagged. The default VLAN that the
+ * The VLANs of a bridge port: its own, untagged both ways, and those of a trunk, tagged. The default VLAN that the
  * bridge gave it stays, or goes together with whatever else it has.
  *
  * All of it may be said again to a port that carries traffic: what is to be there is added before the rest goes.
@@ -33,9 +33,11 @@ export const vlan: Kind<Of<'vlan'>> = {
 
 const FLAGS = ' pvid untagged'
 
+/** Sorted. */
 function wantedOf({ vlan: own, trunk }: Of<'vlan'>): readonly SeenVlan[] {
-  if (own > 0) return [{ min: own, max: own, pvid: true, untagged: true }]
-  return trunk.map(({ min, max }) => ({ min, max, pvid: false, untagged: false }))
+  const tagged = trunk.map(({ min, max }) => ({ min, max, pvid: false, untagged: false }))
+  if (own === 0) return tagged
+  return [...tagged, { min: own, max: own, pvid: true, untagged: true }].sort((a, b) => a.min - b.min)
 }
 
 /** Is all of this range there? What the port has may come in pieces. */

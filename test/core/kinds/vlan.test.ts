@@ -29,6 +29,19 @@ test.each<[name: string, want: Of<'vlan'>, lines: string[]]>([
     { ...access, vlan: 4094, keepsDefault: false },
     ['vlan add dev veth1 vid 4094 pvid untagged', 'vlan del dev veth1 vid 1-4093'],
   ],
+  [
+    'its own beside a trunk',
+    { ...trunk, vlan: 50, keepsDefault: false },
+    [
+      'vlan add dev veth1 vid 5',
+      'vlan add dev veth1 vid 50 pvid untagged',
+      'vlan add dev veth1 vid 100-199',
+      'vlan del dev veth1 vid 1-4',
+      'vlan del dev veth1 vid 6-49',
+      'vlan del dev veth1 vid 51-99',
+      'vlan del dev veth1 vid 200-4094',
+    ],
+  ],
   ['a trunk: a line for each range', trunk, ['vlan add dev veth1 vid 5', 'vlan add dev veth1 vid 100-199']],
   [
     'a trunk without the default VLAN',
