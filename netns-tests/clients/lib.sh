@@ -166,7 +166,7 @@ default_conflist() { # dual-stack bridge, as most node setups have it
 store_entries() { # addresses held in the host-local store of the network (STORE_CMD replaces this)
   if [ -n "${STORE_CMD:-}" ]; then NET=$NET STORE=${1:-$STORE} bash -c "$STORE_CMD"; return; fi
   [ -d "${1:-$STORE}" ] || return 0
-  find "${1:-$STORE}" -maxdepth 1 -type f ! -name lock ! -name 'last_reserved_ip*' -printf '%f\n' | sort
+  find "${1:-$STORE}" -maxdepth 1 -type f ! -name lock ! -name 'last_reserved_ip*' ! -name pontoon.boot -printf '%f\n' | sort
 }
 store_count() { store_entries "$@" | grep -c .; }
 veth_count() { ip -o link show type veth | grep -c .; }

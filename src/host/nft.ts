@@ -145,7 +145,7 @@ export interface NftObject {
     readonly family: string
     readonly table: string
     readonly name: string
-    readonly elem?: readonly (string | { readonly elem: { readonly val: NftValue; readonly comment?: string } })[]
+    readonly elem?: readonly (NftValue | { readonly elem: { readonly val: NftValue; readonly comment?: string } })[]
   }
   readonly chain?: { readonly name: string }
   readonly rule?: {
@@ -175,7 +175,8 @@ export function parseMasquerade(objects: readonly NftObject[]): SeenMasquerade {
   const served = new Set<string>()
   for (const { set, rule } of objects) {
     for (const item of set?.elem ?? []) {
-      const { val, comment = '' } = typeof item === 'string' ? { val: item } : item.elem
+      // What has a comment is wrapped: { elem: { val, comment } }.
+      const { val, comment = '' } = typeof item !== 'string' && 'elem' in item ? item.elem : { val: item }
       const key = typeof val === 'string' ? val : val.concat.join(' . ')
       elements.set(`${set?.family} ${set?.table} ${set?.name} ${key}`, comment)
     }

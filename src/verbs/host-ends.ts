@@ -8,6 +8,7 @@
  */
 import { linkNameProblem } from '../cni/names.ts'
 import type { Result } from '../cni/result.ts'
+import { Fault } from '../core/fault.ts'
 import { isPlainWord, line } from '../core/line.ts'
 import { arePaired, holdsOneOf, isUnlabelledVeth } from '../core/pairing.ts'
 import type { SeenLink } from '../core/resource.ts'
@@ -97,9 +98,14 @@ export async function findHostEndsOf(
 /** A namespace that has gone, or can't be entered, has none. */
 async function readVeths(netns: string): Promise<readonly SeenLink[]> {
   const session = openSession(netns)
-  const links = readLinks(await session.run(['addr show type veth']))
-  await session.close()
-  return [...links.values()]
+  try {
+    return [...readLinks(await session.run(['addr show type veth'])).values()]
+  } catch (error) {
+    if (error instanceof Fault) return [] // a namespace that has gone meanwhile, or can't be entered, is not the one
+    throw error
+  } finally {
+    await session.close()
+  }
 }
 
 /** A reservation of the oldest format names no interface: then the address alone has to do. */

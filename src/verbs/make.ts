@@ -8,7 +8,7 @@ import { deletionOf } from '../core/kinds/masquerade.ts'
 import { nameOf } from '../core/kinds.ts'
 import { line } from '../core/line.ts'
 import { type Plan, planAdd, type Step } from '../core/plan.ts'
-import type { Resource, SeenLink } from '../core/resource.ts'
+import type { Observed, Resource, SeenLink } from '../core/resource.ts'
 import { apply, type Hands } from '../host/apply.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { bridgeMac, hasInetNat, hasLink } from '../host/machine.ts'
@@ -65,7 +65,10 @@ export async function make(making: Making, desired: readonly Resource[], started
   const { netconf, attachment, hostVeth } = call
   const plan = await orDrop(hands, async () => {
     const seen = await look(making, hands, desired)
-    return planAdd(await withFormerGateways(call, desired), seen)
+    return planAdd(
+      (await withFormerGateways(call, desired)).map((one) => withMac(one, seen)),
+      seen,
+    )
   })
   if (!plan.ok) {
     await drop(hands)
@@ -77,6 +80,12 @@ export async function make(making: Making, desired: readonly Resource[], started
   const links = await apply(plan.steps, hands, { bridge: netconf.bridge, hostVeth, vlanGateway }, pod)
   noteGateways(call, plan.steps)
   return links
+}
+
+/** A bridge that went away after `endsOf` had looked needs its address after all. */
+function withMac(desired: Resource, { host }: Observed): Resource {
+  if (desired.kind !== 'bridge' || desired.mac !== '' || host.has(desired.name)) return desired
+  return { ...desired, mac: bridgeMac(desired.name) }
 }
 
 /** The processes that only some networks need. */
