@@ -11,23 +11,24 @@ import { type Candidate, candidates } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatIp, type Ip, parseIp } from '../core/ip.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
-import { isFileError, LockTimeout } from '../engine/engine.ts'
+import { isFileError } from '../engine/engine.ts'
 import { listIfThere, removeIfThere, statIfThere } from './files.ts'
-import { clearHolder, noteHolder, readHolder } from './holder.ts'
 import { isOwner, type Owner, ownerText, pathOf, readOwner, readQuietly } from './leases.ts'
+import type { LockedStore } from './store-lock.ts'
 
 export * from './leases.ts'
-
-export interface LockedStore {
-  readonly folder: string
-  readonly isLocked: true
-}
+export * from './store-lock.ts'
 
 export type LivingHolder = (address: string) => Owner | undefined
 
-/** Milliseconds to wait for the lock, and after which a holder that shows no sign of life is taken for dead. */
-const WAIT = 20_000
-const STALE = 3_000
+/** What is known and noted beside the store. */
+export interface Beside {
+  /** Who is known to use an address, whatever the store says: it may have lost the reservation. */
+  readonly livingHolder: LivingHolder
+  /** Told of an address before its file is made, so that of one which a crash leaves empty it is known whose it is. */
+  readonly intend?: (candidate: Candidate) => void
+}
+
 /** Free addresses are found by trying, up to this many; then by listing. */
 const TRIES = 64
 /** A file without owner that is older than this was left by a crash, not by a writer between its two steps. */
@@ -35,61 +36,8 @@ export const EMPTY_GRACE = 30_000
 const FILE_MODE = 0o600
 
 /**
- * Runs `work` with the store of a network locked. Makes the folder when `make` says so; else a missing folder means
- * that there is nothing to do, and `work` is not run.
- * @throws Fault 11 naming the holder when the lock was not to be had in time, 5 naming the path for I/O errors
- */
-export async function lockStore<T>(
-  folder: string,
-  make: boolean,
-  work: (store: LockedStore) => Promise<T> | T,
-): Promise<T | undefined> {
-  if (!make && !statIfThere(folder)) return undefined
-  const release = await orFault(folder, async () => {
-    if (make) engine.makeDirectory(folder)
-    return engine.lock(`${folder}/lock`, { wait: WAIT, stale: STALE })
-  })
-  try {
-    noteHolder(folder)
-    return await work({ folder, isLocked: true })
-  } catch (error) {
-    throw asFault(error, folder)
-  } finally {
-    clearHolder(folder)
-    release()
-  }
-}
-
-async function orFault<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw asFault(error, folder)
-  }
-}
-
-/** An error of the store as its user needs it. */
-export function asFault(error: unknown, folder: string): unknown {
-  if (error instanceof LockTimeout) {
-    const remedy = `waited ${WAIT / 1000} s; ${readHolder(folder)}; try again later`
-    return new Fault(CODE.tryAgain, `the store ${folder} is locked`, remedy, { cause: error })
-  }
-  if (!isFileError(error)) return error
-  const reasons: Record<string, string> = {
-    ENOSPC: 'the disk is full: free some space',
-    EROFS: 'the file system is read-only: mount it for writing, or set ipam.dataDir to another folder',
-    EACCES: 'permission denied: the plugin runs as root, or set ipam.dataDir to a folder it may write to',
-    EPERM: 'not permitted: the file may be immutable (chattr -i), or the plugin does not run as root',
-    ENOTDIR: 'a part of the path is a file: remove it, or set ipam.dataDir to another folder',
-  }
-  const message = `can't ${error.operation} ${error.path}`
-  return new Fault(CODE.io, message, `${error.code}: ${reasons[error.code] ?? 'input/output error'}`, { cause: error })
-}
-
-/**
  * Reserves one address of each set: the one that was asked for, else the next free one behind the last reserved.
  * All or none.
- * @param livingHolder who is known to use an address, whatever the store says: it may have lost the reservation
  * @throws Fault 100 when a set has no free address, 101 when an asked-for one is taken
  */
 export function reserve(
@@ -97,13 +45,13 @@ export function reserve(
   sets: readonly RangeSet[],
   asked: readonly (Candidate | undefined)[],
   owner: Owner,
-  livingHolder: LivingHolder,
+  beside: Beside,
 ): readonly Candidate[] {
   const taken: Candidate[] = []
   try {
     sets.forEach((set, i) => {
       const wanted = asked[i]
-      const mine = wanted ? takeAsked(store, wanted, owner, livingHolder) : takeNext(store, set, i, owner, livingHolder)
+      const mine = wanted ? takeAsked(store, wanted, owner, beside) : takeNext(store, set, i, owner, beside)
       if (!mine) throw exhausted(set, i, store.folder)
       taken.push(mine)
       writeHint(store, i, mine.ip)
@@ -121,9 +69,9 @@ function exhausted(set: RangeSet, index: number, folder: string): Fault {
   return new Fault(CODE.exhausted, `no free address in range set ${index} (${ranges})`, remedy)
 }
 
-function takeAsked(store: LockedStore, wanted: Candidate, owner: Owner, livingHolder: LivingHolder): Candidate {
+function takeAsked(store: LockedStore, wanted: Candidate, owner: Owner, beside: Beside): Candidate {
   const address = formatIp(wanted.ip)
-  if (take(store, address, owner, livingHolder) || isOwner(readOwner(store.folder, address), owner)) return wanted
+  if (take(store, wanted, owner, beside) || isOwner(readOwner(store.folder, address), owner)) return wanted
   const holder = readOwner(store.folder, address)
   const who = holder ? `container ${holder.containerID}, interface ${holder.ifname}` : 'an unknown owner'
   throw new Fault(CODE.conflict, `address ${address} is taken`, `it is reserved by ${who} in ${store.folder}`)
@@ -134,7 +82,7 @@ function takeNext(
   set: RangeSet,
   index: number,
   owner: Owner,
-  livingHolder: LivingHolder,
+  beside: Beside,
 ): Candidate | undefined {
   const last = parseIp(readQuietly(hintPath(store.folder, index))?.trim() ?? '')
   let tries = 0
@@ -145,7 +93,7 @@ function takeNext(
       listed ??= new Set(listIfThere(store.folder))
       if (listed.has(address)) continue
     }
-    if (take(store, address, owner, livingHolder)) return candidate
+    if (take(store, candidate, owner, beside)) return candidate
   }
   return undefined
 }
@@ -154,9 +102,11 @@ function takeNext(
  * Takes an address: creates its file, which fails when there is one, and writes the owner in the same breath. What a
  * crash between the two leaves is an empty file, and an empty file that has aged is nobody's.
  */
-function take(store: LockedStore, address: string, owner: Owner, livingHolder: LivingHolder): boolean {
+function take(store: LockedStore, candidate: Candidate, owner: Owner, { livingHolder, intend }: Beside): boolean {
+  const address = formatIp(candidate.ip)
   const path = pathOf(store.folder, address)
   try {
+    if (intend && !statIfThere(path)) intend(candidate)
     engine.createFile(path, ownerText(owner), FILE_MODE)
   } catch (error) {
     if (!isFileError(error, 'EEXIST')) throw error
@@ -192,6 +142,12 @@ export function writeBootNote(store: LockedStore, boot: string): void {
   const path = `${store.folder}/${BOOT_NOTE}`
   if (statIfThere(path)) engine.overwriteFile(path, boot)
   else engine.createFile(path, boot, FILE_MODE)
+}
+
+/** Is there a file of this address with nothing in it, as a crash leaves it? */
+export function isEmpty(folder: string, address: string): boolean {
+  const seen = statIfThere(pathOf(folder, address))
+  return seen?.kind === 'file' && seen.size === 0
 }
 
 /** Frees an address whatever its file says: for files that no owner can be read from. */

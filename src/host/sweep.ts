@@ -12,7 +12,7 @@ import { removeEntry } from './index-files.ts'
 import { hasLink } from './machine.ts'
 import { type NftProcess, removeElements, startNft } from './nft.ts'
 import { openSession, type Session } from './session.ts'
-import { asFault, lockStore, type Owner, release, releaseAlien } from './store.ts'
+import { asFault, isEmpty, lockStore, type Owner, release, releaseAlien } from './store.ts'
 
 /** What belongs to one attachment, as far as it is known. */
 export interface Victim {
@@ -107,7 +107,12 @@ async function free(victims: readonly Victim[], ground: Ground, alien: readonly 
         }
       }
       for (const { addresses, owner } of victims) {
-        for (const address of addresses) tryOut(() => release(store, address, owner))
+        // An empty file at a victim's address is one that it had made, but not written, when it was killed.
+        for (const address of addresses) {
+          tryOut(
+            () => release(store, address, owner) || (isEmpty(store.folder, address) && releaseAlien(store, address)),
+          )
+        }
       }
       for (const address of alien) tryOut(() => releaseAlien(store, address))
     })

@@ -22,12 +22,13 @@ import {
   readLeases,
   readOwner,
   release,
+  releaseAlien,
   reserve,
   writeBootNote,
 } from '../host/store.ts'
 import { type Call, dataDirOf, isEntryDead, isMakerAlive } from './call.ts'
 import { orReclaim } from './reclaim.ts'
-import { withoutPrefix } from './victims.ts'
+import { emptied, withoutPrefix } from './victims.ts'
 
 export interface Wish {
   readonly sets: readonly RangeSet[]
@@ -85,6 +86,7 @@ async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string
     const isFresh = wish.sets.length > 0 && (readBootNote(store.folder) !== bootId() || !statIfThere(call.indexFolder))
     if (isFresh) writeBootNote(store, bootId())
     const found = readFormer(call, sandbox)
+    for (const address of found ? emptied(found, call.storeFolder) : []) releaseAlien(store, address)
     const former = found && { ...found, addresses: formerAddresses(found, call) }
     // Where there is no index, or another boot's, the store alone tells what a former ADD had.
     const left = former ? former.addresses.map(withoutPrefix) : isFresh ? ownLeases(call) : []
@@ -92,7 +94,14 @@ async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string
     writeEntry(call.indexFolder, intent)
     try {
       const asked = withFormer(wish, left, call, store)
-      const taken = reserve(store, wish.sets, asked, call.owner, livingHolderIn(call.indexFolder))
+      const intended = [...intent.addresses]
+      const taken = reserve(store, wish.sets, asked, call.owner, {
+        livingHolder: livingHolderIn(call.indexFolder),
+        intend({ ip, range }) {
+          intended.push(formatCidr({ ip, prefix: range.subnet.prefix }))
+          writeEntry(call.indexFolder, { ...intent, addresses: intended })
+        },
+      })
       for (const address of left) {
         if (!taken.some(({ ip }) => formatIp(ip) === address)) release(store, address, call.owner)
       }

@@ -36,7 +36,9 @@ async function add(request: Request): Promise<string> {
     if (readLeases(call.storeFolder).some(({ owner }) => isOwner(owner, call.owner))) {
       throw new Fault(CODE.conflict, `${nameOf(call)} has an address already`, 'call DEL first')
     }
-    return reserve(store, wish.sets, wish.asked, call.owner, livingHolderIn(call.indexFolder))
+    return reserve(store, wish.sets, wish.asked, call.owner, {
+      livingHolder: livingHolderIn(call.indexFolder),
+    })
   }
   const taken = await orReclaim(call, () => lockStore(call.storeFolder, true, take), 'none')
   const ips = (taken ?? []).map(({ ip, range }) => ({

@@ -11,7 +11,7 @@ import {
 import { setPrefix } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
 import { type IndexEntry, readEntry } from '../host/index-files.ts'
-import { isOwner, type Lease, readLeases } from '../host/store.ts'
+import { isEmpty, isOwner, type Lease, readLeases, readOwner } from '../host/store.ts'
 import type { Victim } from '../host/sweep.ts'
 import type { Network } from './call.ts'
 
@@ -31,8 +31,21 @@ export function trace(network: Network, attachment: Attachment): Traced {
   if (entry?.done) {
     return { attachment, entry, addresses: entry.addresses.map(withoutPrefix), isUncertain: false }
   }
-  const addresses = leasesOf(network, attachment).map(({ address }) => address)
+  const leased = leasesOf(network, attachment).map(({ address }) => address)
+  const addresses = [...leased, ...(entry ? emptied(entry, network.storeFolder) : [])]
   return { attachment, entry, addresses, isUncertain: addresses.length > 0 || found !== undefined }
+}
+
+/** The addresses whose files an ADD had made, but not written, when it was killed. */
+export function emptied({ done, addresses }: IndexEntry, storeFolder: string): readonly string[] {
+  return done ? [] : addresses.map(withoutPrefix).filter((address) => isEmpty(storeFolder, address))
+}
+
+/** What an entry says that the attachment has. An ADD that was killed may not have come to what it says. */
+export function addressesOf(entry: IndexEntry, storeFolder: string): readonly string[] {
+  const all = entry.addresses.map(withoutPrefix)
+  if (entry.done) return all
+  return all.filter((address) => isEmpty(storeFolder, address) || isOwner(readOwner(storeFolder, address), entry))
 }
 
 function leasesOf({ storeFolder }: Network, { containerID, ifname }: Attachment): readonly Lease[] {

@@ -48,7 +48,7 @@ interface Options {
 async function take(ranges: RangeText[][], { asked = [], by = owner, living = nobody }: Options = {}) {
   const sets = parseRangeSets(ranges)
   const wanted: readonly (Candidate | undefined)[] = matchRequested(sets, asked.map(ip))
-  const taken = await lockStore(folder, true, (store) => reserve(store, sets, wanted, by, living))
+  const taken = await lockStore(folder, true, (store) => reserve(store, sets, wanted, by, { livingHolder: living }))
   return taken?.map((candidate) => formatIp(candidate.ip))
 }
 
