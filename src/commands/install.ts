@@ -1,13 +1,101 @@
-/** `pontoon install`. */
+/** `pontoon install`: says all that is wrong with the order first, then does it, step by step, each told. */
+import * as engine from '#engine'
+import { CODE, Fault } from '../core/fault.ts'
+import { readIfThere, replaceFile, statIfThere } from '../host/files.ts'
+import { warn } from './failure.ts'
+import { type Conflist, planConflist, sortedBefore } from './install/conflist.ts'
+import { backupOf, EXECUTABLE, keep, placeExecutable, placeName, removeName } from './install/files.ts'
+import { fingerprint, locked, type Record, readRecord, writeRecord } from './install/record.ts'
+import { verify } from './install/verify.ts'
+import { print } from './output.ts'
+
 export type InstallFlags = {
   readonly dir: string
-  readonly as?: readonly string[]
+  readonly as?: readonly ('bridge' | 'host-local')[]
   readonly conflist?: string
   readonly from?: string
+  readonly verify: boolean
   readonly force?: boolean
   readonly undo?: boolean
 }
 
-export async function run(_flags: InstallFlags): Promise<number> {
-  return 1
+export async function run(flags: InstallFlags): Promise<number> {
+  const folder = absolute(flags.dir)
+  if (flags.from !== undefined && flags.conflist === undefined) {
+    throw new Fault(CODE.invalidConfig, '--from needs --conflist', 'it says where the network is to be written')
+  }
+  if (flags.undo && !statIfThere(folder)) throw new Fault(CODE.io, `--dir ${folder}`, 'there is no such folder')
+  if (flags.undo) return await locked(folder, () => undo(folder, flags.as))
+  const conflist =
+    flags.conflist === undefined ? undefined : planConflist(flags.conflist, flags.from, flags.force ?? false, folder)
+  engine.makeDirectory(folder)
+  return await locked(folder, async () => {
+    install(folder, flags.as ?? [])
+    return conflist === undefined || (await installConflist(folder, conflist, flags.verify)) ? 0 : 1
+  })
+}
+
+export function absolute(folder: string): string {
+  if (!folder.startsWith('/')) throw new Fault(CODE.invalidConfig, `--dir ${folder}`, 'the path must be absolute')
+  return folder.replace(/\/+$/, '') || '/'
+}
+
+function install(folder: string, names: readonly string[]): void {
+  const path = `${folder}/${EXECUTABLE}`
+  const record = readRecord(folder)
+  print(placeExecutable(path) ? `${path}: installed` : `${path}: is this executable`)
+  // Noted before they are made: an installation that is killed is undone all the same.
+  writeRecord(folder, withEntries(record, { executable: fingerprint(path), names }))
+  for (const name of names) {
+    const did = placeName(folder, name)
+    const backup = did === 'made, with a backup' ? `, what was there is kept as ${backupOf(name)}` : ''
+    print(`${folder}/${name}: ${did === 'there' ? 'leads' : 'made to lead'} to ${EXECUTABLE}${backup}`)
+  }
+}
+
+function withEntries(record: Record, more: { executable?: Record['executable']; names?: readonly string[] }): Record {
+  const { executable = record.executable, names = [] } = more
+  return { ...record, ...(executable && { executable }), names: [...new Set([...record.names, ...names])] }
+}
+
+/** @returns whether the network is fit for use */
+async function installConflist(folder: string, conflist: Conflist, isVerified: boolean): Promise<boolean> {
+  const { path, content, name, plugins, isThere } = conflist
+  const findings = isVerified ? await verify(folder, name, plugins) : []
+  const invalid = findings.find((finding) => finding.isInvalid)
+  if (invalid) throw new Fault(CODE.invalidConfig, `${path} is not written`, `${invalid.plugin}: ${invalid.problem}`)
+  if (!isThere) {
+    engine.makeDirectory(path.slice(0, path.lastIndexOf('/')))
+    const record = readRecord(folder)
+    const others = record.conflists.filter((one) => one.path !== path)
+    const isOwn = record.conflists.some((one) => one.path === path && one.content === readIfThere(path))
+    const isBackedUp = !isOwn && keep(path)
+    writeRecord(folder, { ...record, conflists: [...others, { path, content }] })
+    replaceFile(path, content, 0o644)
+    print(`${path}: written${isBackedUp ? `, what was there is kept as ${backupOf(path)}` : ''}`)
+  } else print(`${path}: is there already`)
+  const before = sortedBefore(path)
+  if (before.length > 0) {
+    warn(`runtimes take the first file by name: ${before.join(', ')} comes before ${path}, so that is the network used`)
+  } else print(`${path}: runtimes take the first file by name, which is this one`)
+  for (const { plugin, problem } of findings) {
+    if (problem === undefined) print(`network ${name}: ${plugin} is ready`)
+    else warn(`network ${name}: ${plugin}: ${problem}`)
+  }
+  return findings.every(({ problem }) => problem === undefined)
+}
+
+/** Gives names back. The executable and the networks stay: running pods may be of a network that needs them. */
+function undo(folder: string, only: readonly string[] | undefined): number {
+  const record = readRecord(folder)
+  const names = only ?? record.names
+  if (names.length === 0) print(`${folder}: no name was taken, nothing to undo`)
+  for (const name of names) giveBack(folder, name)
+  writeRecord(folder, { ...record, names: record.names.filter((name) => !names.includes(name)) })
+  return 0
+}
+
+export function giveBack(folder: string, name: string): void {
+  const isDone = removeName(folder, name)
+  print(`${folder}/${name}: ${isDone ? 'as it was before' : 'somebody changed it since: left as it is'}`)
 }

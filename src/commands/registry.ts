@@ -15,10 +15,12 @@ const install = command<InstallFlags>({
   description: `Copies this executable to the folder of plugins, in one step: an ADD that runs meanwhile is not disturbed, and
 none ever meets half a file. Says what it did; done again, it changes nothing.
 
-With --as it is found by other names too, such as those of the plugins it stands in for. What was there is kept
-beside it as NAME.before-pontoon, and put back by "pontoon install --undo" or "pontoon uninstall".
+With --as it is found by the names of the plugins that it stands in for, too. What was there is kept beside it as
+NAME.before-pontoon; --undo puts it back, and leaves the executable and the network as they are.
 
-With --conflist a network is written to ${CONF_FOLDER}, where runtimes take the first file by name.`,
+With --conflist a network is written to ${CONF_FOLDER}, never over another one unless --force is given. Runtimes take
+the first file by name: a warning tells when that is another. Then the plugins are asked whether they could serve it;
+status 1 when one could not. A network that could never be served is not written.`,
   examples: [
     'pontoon install',
     'pontoon install --as bridge,host-local',
@@ -30,8 +32,8 @@ With --conflist a network is written to ${CONF_FOLDER}, where runtimes take the 
     flags: {
       dir: { kind: 'parsed', parse: String, brief: 'The folder of plugins', placeholder: 'folder', default: FOLDER },
       as: {
-        kind: 'parsed',
-        parse: String,
+        kind: 'enum',
+        values: ['bridge', 'host-local'],
         brief: 'Names to be found by as well',
         placeholder: 'names',
         variadic: ',',
@@ -51,6 +53,7 @@ With --conflist a network is written to ${CONF_FOLDER}, where runtimes take the 
         placeholder: 'file',
         optional: true,
       },
+      verify: { kind: 'boolean', brief: 'Ask the plugins of the network for their STATUS', default: true },
       force: { kind: 'boolean', brief: 'Write over a file that exists', withNegated: false, optional: true },
       undo: { kind: 'boolean', brief: 'Put back what was there before', withNegated: false, optional: true },
     },
