@@ -6,6 +6,7 @@
 import { contains, formatCidr, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
 import type { Step } from '../core/plan.ts'
 import type { Resource } from '../core/resource.ts'
+import { isFileError } from '../engine/engine.ts'
 import { readIfThere, replaceFile } from '../host/files.ts'
 import { listEntries } from '../host/index-files.ts'
 import { isEntryDead, type Network } from './call.ts'
@@ -53,5 +54,17 @@ export function noteGateways(network: Network, taken: readonly Step[]): void {
   const gone = new Set(made.flatMap(({ bridge, former = [] }) => former.map((text) => `${bridge} ${text}`)))
   const notes = [...readNotes(network), ...made.map(({ bridge, cidr }) => `${bridge} ${formatCidr(cidr)}`)]
   const left = [...new Set(notes)].filter((text) => !gone.has(text))
-  replaceFile(notePath(network), `${left.join('\n')}\n`, 0o600)
+  writeNotes(notePath(network), `${left.join('\n')}\n`)
+}
+
+/** Two first ADDs note at the same time: one gets in the other's way, and notes again. */
+function writeNotes(path: string, text: string): void {
+  for (let attempt = 0; attempt < 5; attempt++) {
+    try {
+      replaceFile(path, text, 0o600)
+      return
+    } catch (error) {
+      if (!isFileError(error, 'ENOENT', 'EEXIST')) throw error
+    }
+  }
 }

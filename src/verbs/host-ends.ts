@@ -9,7 +9,7 @@
 import { linkNameProblem } from '../cni/names.ts'
 import type { Result } from '../cni/result.ts'
 import { Fault } from '../core/fault.ts'
-import { isPlainWord, line } from '../core/line.ts'
+import { isPlainWord } from '../core/line.ts'
 import { arePaired, holdsOneOf, isUnlabelledVeth } from '../core/pairing.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { readLinks } from '../host/ip-json.ts'
@@ -51,12 +51,15 @@ function isLinkName(name: string): boolean {
 
 /** The veths on these bridges that are not Pontoon's. */
 async function readPorts(names: readonly string[]): Promise<readonly SeenLink[]> {
-  const bridges = [...new Set(names)].filter(hasLink)
-  if (bridges.length === 0) return []
+  if (!names.some(hasLink)) return []
   const session = openSession()
-  const documents = await session.run(bridges.map((name) => line`addr show master ${name}`))
-  await session.close() // a host end is the master of nothing
-  return [...readLinks(documents).values()].filter(isUnlabelledVeth)
+  // Not by `master`: `ip` gives up when that one is gone at this moment.
+  const documents = await session.run(['addr show type veth'])
+  await session.close()
+  const ports = [...readLinks(documents).values()].filter(
+    ({ master }) => master !== undefined && names.includes(master),
+  )
+  return ports.filter(isUnlabelledVeth)
 }
 
 /** By the namespace that the caller names; when it names none, by all that there are. */
