@@ -2,6 +2,7 @@
  * GC: removes what belongs to no valid attachment of this network. Without a list only what is provably dead.
  * Everything that can be done is done; what could not is reported at the end.
  */
+import * as engine from '#engine'
 import type { Request } from '../cni/request.ts'
 import { type Attachment, parseLabel } from '../core/attachment.ts'
 import type { SeenLink } from '../core/resource.ts'
@@ -11,12 +12,12 @@ import { hasInetNat } from '../host/machine.ts'
 import { readRules } from '../host/nft.ts'
 import { NO_MASQUERADE } from '../host/observe.ts'
 import { openSession } from '../host/session.ts'
-import { readLeases } from '../host/store.ts'
+import { EMPTY_GRACE, readLeases, reservedAt } from '../host/store.ts'
 import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
-import { isEntryDead, isMakerAlive, type Network, networkOf } from './call.ts'
+import { hasOwnIpam, isEntryDead, isMakerAlive, type Network, networkOf } from './call.ts'
 import type { Garbage } from './foreign-gc.ts'
-import { addressesOf, elementsBut, elementsNamed, isOwnLink, victimOf, withoutPrefix } from './victims.ts'
+import { addressesOf, elementsBut, elementsNamed, isOwnLink, masquerades, victimOf, withoutPrefix } from './victims.ts'
 
 /** Is this attachment to be spared? */
 type Spares = (attachment: Pick<Attachment, 'containerID' | 'ifname'>) => boolean
@@ -25,7 +26,19 @@ export async function gc({ netconf }: Request): Promise<void> {
   if (netconf.disableGC) return
   const network = networkOf(netconf)
   const { victims, also } = await findGarbage(network)
-  throwFailures(await sweep(victims, network, { also }), `GC of network "${netconf.name}"`)
+  const failures = await sweep(victims, network, { also }, orphanedFiles(network))
+  const isOver = netconf.validAttachments?.length === 0 && failures.length === 0
+  const more = isOver ? await (await import('./gc-network.ts')).clearNetwork(network) : []
+  throwFailures([...failures, ...more], `GC of network "${netconf.name}"`)
+}
+
+/** Where there is a list: the addresses whose files have named nobody for so long that no writer is at it. */
+function orphanedFiles({ netconf, storeFolder }: Network): readonly string[] {
+  if (!netconf.validAttachments || !hasOwnIpam(netconf)) return []
+  return readLeases(storeFolder).flatMap(({ address, owner }) => {
+    const made = owner ? undefined : reservedAt(storeFolder, address)
+    return made !== undefined && Math.abs(engine.now() - made) > EMPTY_GRACE ? [address] : []
+  })
 }
 
 /** All that is to go, and the removals of what is in other forms than Pontoon's. Looks, and removes nothing. */
@@ -39,17 +52,22 @@ export async function findGarbage(
     readVeths(),
     lookUpTool('nft') === undefined ? NO_MASQUERADE : readRules(hasInetNat()),
   ])
+  const kept = keptBy(network, entries, spares)
+  const held = new Set([...kept].map((item) => item.split(' ')[1]))
+  const isFree = (element: string) => !masquerades(element, (address) => held.has(address))
   const victims = collect(network, entries, spares, links).map((traced) =>
     victimOf(
       { ...traced, entry: undefined, isUncertain: false },
       traced.links,
-      elementsNamed(masquerade, traced.attachment),
+      elementsNamed(masquerade, traced.attachment).filter(isFree),
     ),
   )
   const named = sparedBy(network, entries)
   const also: (() => Promise<void>)[] = []
-  const foreign = await ofReference({ netconf, victims, spared: named, kept: keptBy(network, entries, spares) }, also)
-  const others = named ? orphans(network, masquerade, victims, named) : []
+  const foreign = await ofReference({ netconf, victims, spared: named, kept }, also)
+  const others = named
+    ? orphans(network, masquerade, victims, named).map((one) => ({ ...one, elements: one.elements.filter(isFree) }))
+    : []
   return { victims: [...victims, ...others, ...foreign], also }
 }
 

@@ -8,7 +8,7 @@ import {
   labelOf,
   networkInComment,
 } from '../core/attachment.ts'
-import { setPrefix } from '../core/kinds/masquerade.ts'
+import { setPrefix, TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
 import { type IndexEntry, readEntry } from '../host/index-files.ts'
 import { isEmpty, isOwner, type Lease, readLeases, readOwner } from '../host/store.ts'
@@ -62,14 +62,22 @@ export function elementsNamed(seen: SeenMasquerade, attachment: Attachment): rea
   return [...seen.elements].flatMap(([element, comment]) => (commentKey(comment) === mine ? [element] : []))
 }
 
+/** Up to the last dash: a subnet has none, but the name of another network may begin with this one's and a dash. */
+export function isSetOf(set: string, network: string): boolean {
+  return set.slice(0, set.lastIndexOf('-') + 1) === setPrefix(network)
+}
+
+/** Does an element masquerade one of these addresses? Its comment may be a former owner's; the address tells. */
+export function masquerades(element: string, isHeld: (address: string) => boolean): boolean {
+  const [, table, , address = ''] = element.split(' ')
+  return table === TABLE && isHeld(address)
+}
+
 /** The elements of a network that belong to none of these attachments. */
 export function elementsBut(seen: SeenMasquerade, network: string, spared: readonly Attachment[]): readonly string[] {
   const keys = new Set(spared.map((attachment) => commentKey(commentOf(attachment))))
   return [...seen.elements].flatMap(([element, comment]) => {
-    const set = element.split(' ')[2] ?? ''
-    // Up to the last dash: a subnet has none, but the name of another network may begin with this one's and a dash.
-    const isOfNetwork =
-      set.slice(0, set.lastIndexOf('-') + 1) === setPrefix(network) || networkInComment(comment) === network
+    const isOfNetwork = isSetOf(element.split(' ')[2] ?? '', network) || networkInComment(comment) === network
     return isOfNetwork && !keys.has(commentKey(comment)) ? [element] : []
   })
 }
