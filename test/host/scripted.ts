@@ -120,7 +120,8 @@ function spawn({ argv, onStdout }: SpawnOptions): Child {
 
 function stat(path: string): FileStat {
   const isTool =
-    /^\/usr\/sbin\/(bridge|ip|ip6?tables-(restore|save)|nft|nsenter|tee)$/.test(path) && !missing.has(path.slice('/usr/sbin/'.length))
+    /^\/usr\/sbin\/(bridge|ip|ip6?tables-(restore|save)|nft|nsenter|tee)$/.test(path) &&
+    !missing.has(path.slice('/usr/sbin/'.length))
   if (!isTool && !files.has(path)) throw new FileError('ENOENT', 'stat', path)
   return { kind: 'file', device: 1, inode: 1, size: isTool ? 1 : (files.get(path)?.length ?? 0), modified: 0 }
 }
