@@ -129,5 +129,8 @@ export async function isQuiet({ netconf: { bridge } }: Network): Promise<boolean
   const session = openSession()
   const ports = readLinks(await session.run([line`addr show master ${bridge}`]))
   await session.close()
-  return [...ports.values()].every(({ type, alias }) => type !== 'veth' || parseLabel(alias) !== undefined)
+  // Whose other end is here too, as a VLAN gateway's, is no pod's.
+  return [...ports.values()].every(
+    ({ type, alias, peerName }) => type !== 'veth' || peerName !== undefined || parseLabel(alias) !== undefined,
+  )
 }
