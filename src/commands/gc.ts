@@ -5,7 +5,7 @@ import type { AttachmentId } from '../cni/netconf.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { loadIpv6 } from '../core/ip.ts'
 import { isFileError } from '../engine/engine.ts'
-import { readLeases } from '../host/leases.ts'
+import { type Lease, readLeases } from '../host/leases.ts'
 import { sweep, type Victim } from '../host/sweep.ts'
 import { findGarbage } from '../verbs/gc.ts'
 import { forgetting, reclaim } from '../verbs/reclaim.ts'
@@ -87,9 +87,7 @@ async function collect(
   isApplied: boolean,
 ): Promise<GarbageOf> {
   const bounded = { ...network, netconf: { ...network.netconf, validAttachments: valid } }
-  const { victims, also } = await findGarbage(bounded)
-  const taken = new Set(victims.flatMap(({ addresses }) => addresses))
-  const forgotten = valid ? [] : (await findForgotten(network)).filter(({ address }) => !taken.has(address))
+  const { victims, also, forgotten } = await look(bounded)
   const failures: unknown[] = []
   if (isApplied) {
     failures.push(...(await sweep(victims, bounded, { also })))
@@ -99,17 +97,31 @@ async function collect(
       failures.push(error)
     }
   }
-  const items = [
+  return { network: network.name, items: itemsOf(victims, forgotten), failures: failures.map(textOf) }
+}
+
+async function look(network: NodeNetwork) {
+  const { victims, also } = await findGarbage(network)
+  const taken = new Set(victims.flatMap(({ addresses }) => addresses))
+  const isBounded = network.netconf.validAttachments !== undefined
+  const forgotten = isBounded ? [] : (await findForgotten(network)).filter(({ address }) => !taken.has(address))
+  return { victims, also, forgotten }
+}
+
+/** What `gc NETWORK` lists. */
+export async function findGarbageItems(network: NodeNetwork): Promise<readonly GarbageItem[]> {
+  const { victims, forgotten } = await look(network)
+  return itemsOf(victims, forgotten)
+}
+
+function itemsOf(victims: readonly Victim[], forgotten: readonly Lease[]): readonly GarbageItem[] {
+  return [
     ...victims.map(itemOf),
-    ...forgotten.map(({ address, owner }) => ({
-      containerID: owner?.containerID ?? '',
-      ifname: owner?.ifname ?? '',
-      addresses: [address],
-      links: [],
-      rules: [],
-    })),
+    ...forgotten.map(({ address, owner }) => {
+      const { containerID = '', ifname = '' } = owner ?? {}
+      return { containerID, ifname, addresses: [address], links: [], rules: [] }
+    }),
   ]
-  return { network: network.name, items, failures: failures.map(textOf) }
 }
 
 /** Reservations that the index does not know, and that nobody can live by. */

@@ -1,5 +1,6 @@
 /** The commands about this node's networks, for the registry. */
 import { command } from './command.ts'
+import type { DoctorFlags } from './doctor.ts'
 import type { GcFlags } from './gc.ts'
 import type { LeasesFlags } from './leases.ts'
 import type { RepairFlags } from './repair.ts'
@@ -91,4 +92,24 @@ stays as it is; done again, it changes nothing. Pods that another plugin made ar
   load: () => import('./repair.ts'),
 })
 
-export const NODE_COMMANDS = { leases, gc, repair }
+const doctor = command<DoctorFlags, string[]>({
+  brief: 'What is wrong on this node, why it matters, and what repairs it',
+  description: `Looks at every network of the node: tools, kernel, configuration, bridge, gateway, rules, packet filters, addresses,
+locks. Each finding comes with the command that repairs it, and has its section in the runbooks under the name in
+brackets. --fix runs those commands that take nothing away, and shows what they said. Status 1 when anything is amiss.`,
+  examples: ['pontoon doctor', 'pontoon doctor --fix', 'pontoon doctor /etc/cni/net.d/10-pods.conflist --json'],
+  parameters: {
+    flags: {
+      confDir: CONF_FLAG,
+      fix: { kind: 'boolean', brief: 'Run the commands that are safe', withNegated: false, optional: true },
+      json: JSON_FLAG,
+    },
+    positional: {
+      kind: 'array',
+      parameter: { brief: 'Configurations, in place of those in the folder', parse: String, placeholder: 'conflist' },
+    },
+  },
+  load: () => import('./doctor.ts'),
+})
+
+export const NODE_COMMANDS = { doctor, leases, gc, repair }

@@ -7,7 +7,8 @@ import { isFileError } from '../engine/engine.ts'
 import { readIfThere, removeIfThere, statIfThere } from './files.ts'
 import { RUN_FOLDER } from './index-files.ts'
 
-function notePath(folder: string): string {
+/** Where the one who holds the lock of a store leaves its process ID. */
+export function notePath(folder: string): string {
   return `${RUN_FOLDER}/holder${folder.replaceAll('/', '%')}`.slice(0, 250)
 }
 

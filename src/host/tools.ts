@@ -55,6 +55,11 @@ export function lookUpTool(tool: Tool): string | undefined {
   })
 }
 
+/** What distributions call the package that has it. */
+export function packageOf(tool: Tool): string {
+  return PACKAGE[tool]
+}
+
 /** @throws Fault 104 naming the tool and the package that has it */
 export function findTool(tool: Tool): string {
   const path = lookUpTool(tool)

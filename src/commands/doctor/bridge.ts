@@ -1,0 +1,122 @@
+/** What living pods rest on: the bridge, its gateway, kernel settings, rules; and the size of packets. */
+import { nameOf } from '../../core/kinds.ts'
+import type { Resource } from '../../core/resource.ts'
+import { linesOf } from '../ops.ts'
+import type { Repair } from '../repair/plan.ts'
+import { type Finding, ofEach } from './facts.ts'
+
+type Local = Omit<Finding, 'network'>
+
+export const foreignBridge = ofEach(({ network: { netconf } }, { links }) => {
+  const link = links.get(netconf.bridge)
+  if (!link || link.type === 'bridge') return []
+  return [
+    {
+      check: 'bridge-foreign',
+      level: 'error',
+      what: `${link.name} is a ${link.type || 'device'}, not a bridge`,
+      why: 'every ADD is refused: something else on this node has the name of the network’s bridge',
+      fix: `ip link del dev ${link.name}`,
+      isSafe: false,
+    },
+  ]
+})
+
+/** What of it costs the pods what, and is mended by which command. */
+export const drift = ofEach((facts, { command }) => {
+  const { steps } = facts.repairs
+  const of = (...kinds: readonly Resource['kind'][]) => steps.filter(({ resource }) => kinds.includes(resource.kind))
+  const repair = `${command} repair ${facts.network.name}`
+  return [
+    ...of('bridge').map((step) => bridgeFinding(step, repair)),
+    ...of('gateway').map((step) =>
+      local('gateway-missing', step, 'pods can’t leave their network: nobody answers to their gateway', typed(step)),
+    ),
+    ...of('sysctl').map((step) => local('forwarding-off', step, whyOfSysctl(step), typed(step))),
+    ...grouped(of('port', 'vlan', 'vlanGateway'), 'port-wrong', 'these pods are cut off, or in the wrong VLAN', repair),
+    ...grouped(
+      of('masquerade', 'iptables', 'untracked'),
+      'masquerade-missing',
+      'their packets leave with addresses that nobody outside can answer',
+      repair,
+    ),
+    ...grouped(of('spoofcheck'), 'spoofcheck-missing', 'these pods may send with any hardware address', repair),
+  ]
+})
+
+/** Exactly the lines that make it right. */
+function typed({ run }: Repair): string {
+  return linesOf(run).join(' && ')
+}
+
+function local(check: string, { resource, reason }: Repair, why: string, fix: string): Local {
+  return { check, level: 'error', what: `${nameOf(resource)}: ${reason}`, why, fix, isSafe: true }
+}
+
+function bridgeFinding(step: Repair, repair: string): Local {
+  if (step.isPartial) return local('bridge-down', step, 'all pods on it are cut off', typed(step))
+  return local('bridge-gone', step, 'all its pods are cut off', repair)
+}
+
+function whyOfSysctl({ resource }: Repair): string {
+  const isIpv6 = resource.kind === 'sysctl' && resource.key.endsWith('disable_ipv6')
+  return isIpv6 ? 'the bridge can’t have the IPv6 gateway' : 'the node drops what pods send beyond their network'
+}
+
+function grouped(steps: readonly Repair[], check: string, why: string, fix: string): readonly Local[] {
+  const [first] = steps
+  if (!first) return []
+  const more = steps.length > 1 ? ` (and ${steps.length - 1} more)` : ''
+  const what = `${nameOf(first.resource)}: ${first.reason}${more}`
+  return [{ check, level: 'error', what, why, fix, isSafe: true }]
+}
+
+/** What a repair must not touch: somebody has put it there. */
+export const obstacles = ofEach(({ repairs, network: { netconf } }) =>
+  repairs.obstacles
+    .filter(({ resource }) => resource.kind === 'gateway')
+    .map(({ resource, reason }) => {
+      const others = reason.slice(reason.indexOf(', have ') + ', have '.length).split(', ')
+      const device = resource.kind === 'gateway' ? resource.bridge : netconf.bridge
+      return {
+        check: 'gateway-conflict',
+        level: 'error',
+        what: `${nameOf(resource)}: ${reason}`,
+        why: 'another address of this subnet is in the way: pods can’t reach their gateway, and every ADD is refused',
+        fix: others.map((cidr) => `ip addr del ${cidr} dev ${device}`).join(' && '),
+        isSafe: false,
+      }
+    }),
+)
+
+export const cutOff = ofEach(({ cutOff: pods }) =>
+  pods.map(({ containerID, ifname, hostVeth, pod }) => {
+    const [namespace, name] = pod?.split('/') ?? []
+    return {
+      check: 'pod-cut-off',
+      level: 'error',
+      what: `the host end ${hostVeth} of ${pod ?? `container ${containerID}`}, interface ${ifname}, is gone`,
+      why: 'the pod runs without network, and only a new one gets it back',
+      fix: name ? `kubectl delete pod --namespace ${namespace} ${name}` : `crictl stopp ${containerID}`,
+      isSafe: false,
+    }
+  }),
+)
+
+/** Larger packets than the way out takes are lost where somebody filters ICMP. */
+export const mtu = ofEach(({ network: { netconf, file } }, { links, uplink }) => {
+  const out = uplink === undefined ? undefined : links.get(uplink)
+  if (!out || !netconf.isGateway || out.mtu === 0) return []
+  const own = netconf.mtu || (links.get(netconf.bridge)?.mtu ?? 1500)
+  if (own <= out.mtu) return []
+  return [
+    {
+      check: 'mtu',
+      level: 'warning',
+      what: `pods send packets of ${own} bytes, the uplink ${out.name} takes ${out.mtu}`,
+      why: 'large transfers hang wherever "fragmentation needed" is filtered on the way',
+      fix: `vi ${file}  # "mtu": ${out.mtu}, for pods from then on`,
+      isSafe: false,
+    },
+  ]
+})

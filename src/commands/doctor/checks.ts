@@ -1,0 +1,39 @@
+/** The checks, in the order in which their findings are told: what stops everything first. */
+import { cutOff, drift, foreignBridge, mtu, obstacles } from './bridge.ts'
+import { firstPlace, names, overlap, readable, subnetElsewhere } from './conf.ts'
+import type { Check, Facts, Finding } from './facts.ts'
+import { forwarding } from './forward.ts'
+import { bridgeFilter, nftables, rights, tools, vlanFiltering } from './machine.ts'
+import { deadLeases, exhaustion, heldLock, lostLeases, orphanRules, ownerless, unusableStore } from './store.ts'
+
+const CHECKS: readonly Check[] = [
+  rights,
+  tools,
+  nftables,
+  readable,
+  names,
+  firstPlace,
+  unusableStore,
+  heldLock,
+  foreignBridge,
+  vlanFiltering,
+  overlap,
+  subnetElsewhere,
+  drift,
+  obstacles,
+  cutOff,
+  forwarding,
+  bridgeFilter,
+  exhaustion,
+  lostLeases,
+  deadLeases,
+  ownerless,
+  orphanRules,
+  mtu,
+]
+
+/** Everything that is amiss, once: two networks on one bridge share their troubles. */
+export function examine(facts: Facts): readonly Finding[] {
+  const all = CHECKS.flatMap((check) => check(facts))
+  return all.filter((one, i) => all.findIndex(({ check, what }) => check === one.check && what === one.what) === i)
+}

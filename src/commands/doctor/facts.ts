@@ -1,0 +1,96 @@
+/** What doctor knows: gathered once, before anything is judged. */
+import type { FilterChain } from '../../core/filters.ts'
+import type { SeenLink } from '../../core/resource.ts'
+import type { IndexEntry } from '../../host/index-files.ts'
+import type { Tool } from '../../host/tools.ts'
+import type { ConfFile } from '../networks.ts'
+import type { Repairs } from '../repair/plan.ts'
+import type { NetworkView } from '../view.ts'
+
+export interface ToolFact {
+  readonly tool: Tool
+  readonly package: string
+  /** undefined: it is missing. */
+  readonly path: string | undefined
+  readonly version: string
+  /** Networks that need it. */
+  readonly neededBy: readonly string[]
+}
+
+export interface LockFact {
+  /** The folder that is the lock. */
+  readonly path: string
+  /** Milliseconds that it is held for, as far as that is known. */
+  readonly age: number
+  /** Its holder shows no sign of life. */
+  readonly isStale: boolean
+  /** 0: unknown. */
+  readonly pid: number
+  /** The holder's command line; '' when it has ended. */
+  readonly command: string
+}
+
+export interface NetworkFacts extends NetworkView {
+  readonly repairs: Repairs
+  /** Pods that live without a host end. */
+  readonly cutOff: readonly IndexEntry[]
+  /** Addresses that gc would free, and whatever else it would remove. */
+  readonly dead: readonly {
+    readonly containerID: string
+    readonly ifname: string
+    readonly addresses: readonly string[]
+  }[]
+  /** Elements of nft sets whose address nobody has. */
+  readonly orphans: readonly string[]
+  /** Every port of its bridge is one of Pontoon's. */
+  readonly isQuiet: boolean
+  readonly lock: LockFact | undefined
+  /** Why nothing can be reserved; '' when it can. */
+  readonly storeProblem: string
+}
+
+export interface Facts {
+  /** How this executable is called. */
+  readonly command: string
+  readonly now: number
+  readonly engine: string
+  readonly kernel: string
+  readonly isPrivileged: boolean
+  /** `apt-get install -y`, or what this machine has in its place. */
+  readonly installer: string
+  readonly tools: readonly ToolFact[]
+  /** nft's words when the kernel refuses to talk to it. */
+  readonly nftProblem: string
+  readonly links: ReadonlyMap<string, SeenLink>
+  readonly uplink: string | undefined
+  /** bridge-nf-call-iptables: bridged packets pass the packet filter. undefined: no br_netfilter. */
+  readonly bridgeFilter: boolean | undefined
+  readonly hasKubeProxy: boolean
+  readonly forwarding: readonly FilterChain[]
+  readonly files: readonly ConfFile[]
+  readonly networks: readonly NetworkFacts[]
+}
+
+export interface Finding {
+  /** The check's name, which is the runbook's heading, too. */
+  readonly check: string
+  readonly level: 'error' | 'warning'
+  /** '' when it is the node's. */
+  readonly network: string
+  readonly what: string
+  readonly why: string
+  /** The command that repairs it, as it is typed. */
+  readonly fix: string
+  /** It takes nothing away that somebody may use: `--fix` runs it. */
+  readonly isSafe: boolean
+}
+
+export type Check = (facts: Facts) => readonly Finding[]
+
+/** A check of one network after the other. */
+export function ofEach(check: (network: NetworkFacts, facts: Facts) => readonly Omit<Finding, 'network'>[]): Check {
+  return (facts) =>
+    facts.networks.flatMap((network) =>
+      check(network, facts).map((finding) => ({ ...finding, network: network.network.name })),
+    )
+}

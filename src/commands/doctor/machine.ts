@@ -1,0 +1,91 @@
+/** The machine: rights, tools, kernel. */
+import { needsVlanFiltering } from '../../core/vlans.ts'
+import { type Check, ofEach } from './facts.ts'
+
+/** Without rights the rest can't be seen, let alone mended. */
+export const rights: Check = ({ isPrivileged, command }) =>
+  isPrivileged
+    ? []
+    : [
+        {
+          check: 'rights',
+          level: 'error',
+          network: '',
+          what: 'this process may not change the network',
+          why: 'CAP_NET_ADMIN and CAP_SYS_ADMIN are needed to look at namespaces and rules; what follows may be incomplete',
+          fix: `sudo ${command} doctor`,
+          isSafe: false,
+        },
+      ]
+
+export const tools: Check = ({ tools: all, installer }) =>
+  all
+    .filter(({ path, neededBy }) => path === undefined && neededBy.length > 0)
+    .map(({ tool, neededBy, package: name }) => ({
+      check: 'tool-missing',
+      level: 'error',
+      network: '',
+      what: `the tool ${tool} is missing`,
+      why: `every ADD of ${neededBy.join(', ')} fails with code 104`,
+      fix: `${installer} ${name}`,
+      isSafe: false,
+    }))
+
+export const nftables: Check = ({ nftProblem }) =>
+  nftProblem === ''
+    ? []
+    : [
+        {
+          check: 'kernel-nftables',
+          level: 'error',
+          network: '',
+          what: `nft can't talk to the kernel: ${nftProblem}`,
+          why: 'pods are not masqueraded, and their hardware addresses not checked',
+          fix: 'modprobe -a nf_tables nft_chain_nat nft_masq',
+          isSafe: false,
+        },
+      ]
+
+export const vlanFiltering = ofEach(({ network: { netconf } }, { links }) => {
+  const bridge = links.get(netconf.bridge)
+  if (!needsVlanFiltering(netconf) || bridge?.type !== 'bridge') return []
+  if (bridge.vlanFiltering === 'unknown to the kernel') {
+    return [
+      {
+        check: 'kernel-vlans',
+        level: 'error',
+        what: 'the kernel has no VLAN filtering for bridges',
+        why: 'vlan and vlanTrunk need CONFIG_BRIDGE_VLAN_FILTERING: every ADD fails with code 102',
+        fix: 'grep BRIDGE_VLAN_FILTERING /boot/config-*  # then boot a kernel that says y',
+        isSafe: false,
+      },
+    ]
+  }
+  if (bridge.vlanFiltering !== 'off') return []
+  return [
+    {
+      check: 'bridge-vlans',
+      level: 'error',
+      what: `the bridge ${netconf.bridge} does not tell VLANs apart`,
+      why: 'its pods would be in one network, whatever their VLAN; every ADD is refused',
+      fix: `ip link set dev ${netconf.bridge} type bridge vlan_filtering 1`,
+      isSafe: false,
+    },
+  ]
+})
+
+/** kube-proxy translates by the packet filter: what is bridged from pod to pod must pass it. */
+export const bridgeFilter: Check = ({ bridgeFilter: isOn, hasKubeProxy }) =>
+  isOn || !hasKubeProxy
+    ? []
+    : [
+        {
+          check: 'br-netfilter',
+          level: 'warning',
+          network: '',
+          what: isOn === undefined ? 'br_netfilter is not loaded' : 'net.bridge.bridge-nf-call-iptables is 0',
+          why: 'kube-proxy is here: a pod can’t reach a Service whose backend is on the same node',
+          fix: 'modprobe br_netfilter && sysctl -w net.bridge.bridge-nf-call-iptables=1',
+          isSafe: false,
+        },
+      ]

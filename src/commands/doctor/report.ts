@@ -1,0 +1,65 @@
+/** How doctor's findings are told. Pure. */
+import { bar, count, type Paint, table } from '../text.ts'
+import type { Facts, Finding, NetworkFacts } from './facts.ts'
+
+/** A command that was run. */
+export interface Fixed {
+  readonly command: string
+  readonly what: string
+  readonly status: number
+  readonly output: string
+}
+
+export function doctorText(facts: Facts, findings: readonly Finding[], fixed: readonly Fixed[], paint: Paint): string {
+  return [
+    machineLine(facts),
+    ...networkLines(facts, findings, paint),
+    ...fixed.map((one) => fixedText(one, paint)),
+    ...findings.map((finding) => findingText(finding, paint)),
+    verdict(findings, paint),
+  ].join('\n')
+}
+
+function machineLine({ kernel, tools, engine, uplink }: Facts): string {
+  const versions = tools
+    .filter(({ version }) => version !== '')
+    .map(({ tool, version }) => `${tool} ${version}`)
+    .join(', ')
+  return `Linux ${kernel}, ${versions}, ${engine}${uplink ? `, uplink ${uplink}` : ''}`
+}
+
+function networkLines({ networks }: Facts, findings: readonly Finding[], paint: Paint): readonly string[] {
+  if (networks.length === 0) return ['no network of Pontoon’s is configured']
+  return [table(networks.map((network) => networkCells(network, findings, paint)))]
+}
+
+function networkCells({ network, known, ranges }: NetworkFacts, findings: readonly Finding[], paint: Paint) {
+  const own = findings.filter((finding) => finding.network === network.name)
+  const isBad = own.some(({ level }) => level === 'error')
+  const state = own.length === 0 ? paint('green', 'ok') : paint(isBad ? 'red' : 'yellow', count(own.length, 'finding'))
+  const living = known.filter(({ isDead }) => !isDead).length
+  const used = ranges.map((range) => `${bar(range.used, range.capacity, 10)} ${range.used}/${range.capacity}`)
+  return [paint('bold', network.name), network.netconf.bridge, count(living, 'pod'), used.join(' ') || '-', state]
+}
+
+function fixedText({ command, status, output }: Fixed, paint: Paint): string {
+  const head = status === 0 ? paint('green', 'ran') : paint('red', `failed with status ${status}:`)
+  return ['', `${head} ${command}`, ...(output === '' ? [] : output.split('\n').map((line) => `    ${line}`))].join(
+    '\n',
+  )
+}
+
+function findingText({ level, network, what, why, fix, check }: Finding, paint: Paint): string {
+  const mark = level === 'error' ? paint('red', 'ERROR') : paint('yellow', 'WARNING')
+  const where = network === '' ? '' : `${network}: `
+  return ['', `${mark} ${where}${what}  ${paint('dim', `[${check}]`)}`, `  ${why}`, `  ${paint('bold', fix)}`].join(
+    '\n',
+  )
+}
+
+function verdict(findings: readonly Finding[], paint: Paint): string {
+  if (findings.length === 0) return paint('green', 'all is well')
+  const safe = findings.filter(({ isSafe }) => isSafe).length
+  const hint = safe > 0 ? `; --fix runs ${safe === findings.length ? 'the commands' : `${safe} of the commands`}` : ''
+  return `\n${count(findings.length, 'finding')}${hint}`
+}

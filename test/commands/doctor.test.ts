@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest'
+import { examine } from '../../src/commands/doctor/checks.ts'
+import type { Facts, NetworkFacts } from '../../src/commands/doctor/facts.ts'
+import { doctorText } from '../../src/commands/doctor/report.ts'
+import { usage } from '../../src/commands/leases/rows.ts'
+import { parseConfFile } from '../../src/commands/networks.ts'
+import { plain } from '../../src/commands/text.ts'
+import { type FilterChain, letsThrough, parseFilters, parseSavedFilter } from '../../src/core/filters.ts'
+import { parseRangeSets } from '../../src/core/ranges.ts'
+import { links } from '../core/seen.ts'
+
+function networkFacts(name: string, subnet: string, keys: Partial<NetworkFacts> = {}, conf: object = {}): NetworkFacts {
+  const text = JSON.stringify({
+    cniVersion: '1.0.0',
+    name,
+    plugins: [{ type: 'pontoon', bridge: `br-${name}`, isGateway: true, ipam: { subnet }, ...conf }],
+  })
+  const network = parseConfFile(`/etc/cni/net.d/10-${name}.conflist`, text, new Set(['pontoon'])).networks[0]
+  if (!network) throw new Error('no network')
+  const sets = parseRangeSets([[{ subnet }]])
+  return {
+    network,
+    sets,
+    known: [],
+    rows: [],
+    ranges: usage(sets, []),
+    repairs: { steps: [], obstacles: [] },
+    cutOff: [],
+    dead: [],
+    orphans: [],
+    isQuiet: true,
+    lock: undefined,
+    storeProblem: '',
+    ...keys,
+  }
+}
+
+const facts = (keys: Partial<Facts> = {}): Facts => ({
+  command: 'pontoon',
+  now: 1_000_000,
+  engine: 'node 24',
+  kernel: '6.1',
+  isPrivileged: true,
+  installer: 'dnf install -y',
+  tools: [],
+  nftProblem: '',
+  links: new Map(),
+  uplink: undefined,
+  bridgeFilter: undefined,
+  hasKubeProxy: false,
+  forwarding: [],
+  files: [],
+  networks: [networkFacts('a', '10.1.0.0/24')],
+  ...keys,
+})
+const drops: FilterChain = { by: 'iptables', families: [4], target: 'ip filter FORWARD', drops: true, accepts: [] }
+
+const cases: readonly { name: string; facts: Partial<Facts>; want: readonly [string, string][] }[] = [
+  { name: 'a node that is well', facts: {}, want: [] },
+  {
+    name: 'a tool that is missing',
+    facts: { tools: [{ tool: 'nft', package: 'nftables', path: undefined, version: '', neededBy: ['a'] }] },
+    want: [['tool-missing', 'dnf install -y nftables']],
+  },
+  {
+    name: 'a tool that is missing, but that nobody needs',
+    facts: { tools: [{ tool: 'nft', package: 'nftables', path: undefined, version: '', neededBy: [] }] },
+    want: [],
+  },
+  { name: 'a process without rights', facts: { isPrivileged: false }, want: [['rights', 'sudo pontoon doctor']] },
+  {
+    name: 'an nft that the kernel does not know',
+    facts: { nftProblem: 'Operation not supported' },
+    want: [['kernel-nftables', 'modprobe -a nf_tables nft_chain_nat nft_masq']],
+  },
+  {
+    name: 'kube-proxy without br_netfilter',
+    facts: { hasKubeProxy: true },
+    want: [['br-netfilter', 'modprobe br_netfilter && sysctl -w net.bridge.bridge-nf-call-iptables=1']],
+  },
+  { name: 'kube-proxy with br_netfilter', facts: { hasKubeProxy: true, bridgeFilter: true }, want: [] },
+  {
+    name: 'a chain that drops',
+    facts: { forwarding: [drops] },
+    want: [['forward-drop', 'iptables -I FORWARD -i br-a -j ACCEPT && iptables -I FORWARD -o br-a -j ACCEPT']],
+  },
+  {
+    name: 'a chain that drops, with a rule for the bridge',
+    facts: { forwarding: [{ ...drops, accepts: ['-A FORWARD -i br-a -j ACCEPT'] }] },
+    want: [],
+  },
+  {
+    name: 'a chain that drops, with a rule for another bridge',
+    facts: { forwarding: [{ ...drops, accepts: ['-A FORWARD -i br-a2 -j ACCEPT'] }] },
+    want: [['forward-drop', 'iptables -I FORWARD -i br-a -j ACCEPT && iptables -I FORWARD -o br-a -j ACCEPT']],
+  },
+  { name: 'a chain of the other family', facts: { forwarding: [{ ...drops, families: [6] }] }, want: [] },
+  {
+    name: 'a bridge that can’t tell VLANs apart',
+    facts: {
+      links: links({ 'br-a': { type: 'bridge', vlanFiltering: 'off' } }),
+      networks: [networkFacts('a', '10.1.0.0/24', {}, { vlan: 7 })],
+    },
+    want: [['bridge-vlans', 'ip link set dev br-a type bridge vlan_filtering 1']],
+  },
+  {
+    name: 'a kernel without VLANs',
+    facts: {
+      links: links({ 'br-a': { type: 'bridge', vlanFiltering: 'unknown to the kernel' } }),
+      networks: [networkFacts('a', '10.1.0.0/24', {}, { vlan: 7 })],
+    },
+    want: [['kernel-vlans', 'grep BRIDGE_VLAN_FILTERING /boot/config-*  # then boot a kernel that says y']],
+  },
+  {
+    name: 'a store that can’t be written',
+    facts: { networks: [networkFacts('a', '10.1.0.0/24', { storeProblem: '/var/lib is not writable' })] },
+    want: [
+      [
+        'store-unusable',
+        'touch /var/lib/cni/networks/a/.writable  # its message tells more; "dataDir" names another folder',
+      ],
+    ],
+  },
+  {
+    name: 'a range that is nearly full',
+    facts: {
+      networks: [
+        networkFacts('a', '10.1.0.0/24', {
+          ranges: [{ set: 0, range: '10.1.0.1-10.1.0.254', subnet: '10.1.0.0/24', capacity: 253, used: 240 }],
+        }),
+      ],
+    },
+    want: [['range-nearly-full', 'vi /etc/cni/net.d/10-a.conflist  # more ranges']],
+  },
+]
+
+test.each(cases)('$name', ({ facts: keys, want }) => {
+  expect(examine(facts(keys)).map(({ check, fix }) => [check, fix])).toEqual(want)
+})
+
+test('a network that overlaps another is told once, for the later one', () => {
+  const networks = [networkFacts('a', '10.1.0.0/16'), networkFacts('b', '10.1.7.0/24')]
+  expect(examine(facts({ networks }))).toMatchObject([{ check: 'subnet-overlap', network: 'b' }])
+})
+
+test('every finding says what, why and how, in words that fit a line each', () => {
+  const findings = examine(facts({ forwarding: [drops], isPrivileged: false, hasKubeProxy: true }))
+  for (const { what, why, fix } of findings) {
+    for (const text of [what, why, fix]) expect(text).toMatch(/^[^\n]{5,200}$/)
+  }
+  expect(doctorText(facts(), findings, [], plain)).toContain(
+    'ERROR a: the chain FORWARD of iptables drops, and no rule accepts br-a  [forward-drop]',
+  )
+})
+
+test('what iptables-save prints: the policy, and the rules that accept', () => {
+  const text = '*filter\n:FORWARD DROP [0:0]\n-A FORWARD -s 10.1.0.0/24 -j ACCEPT\n-A FORWARD -j LOG\nCOMMIT\n'
+  const [chain] = parseSavedFilter(4, text)
+  expect(chain).toMatchObject({ drops: true, accepts: ['-A FORWARD -s 10.1.0.0/24 -j ACCEPT'] })
+  expect(chain && letsThrough(chain, ['10.1.0.0/24'])).toBe(true)
+  expect(chain && letsThrough(chain, ['10.1.0.0'])).toBe(true)
+  expect(chain && letsThrough(chain, ['1.0.0', '10.1.0.0/2'])).toBe(false)
+})
+
+test('what nft lists: base chains at the hook, with the rules of their own table', () => {
+  const text = JSON.stringify({
+    nftables: [
+      { chain: { family: 'inet', table: 'fw', name: 'f', hook: 'forward', policy: 'drop' } },
+      { chain: { family: 'inet', table: 'fw', name: 'i', hook: 'input', policy: 'drop' } },
+      { rule: { family: 'inet', table: 'fw', expr: [{ match: { right: 'br-a' } }, { accept: null }] } },
+      { rule: { family: 'ip', table: 'fw', expr: [{ match: { right: 'br-b' } }, { accept: null }] } },
+    ],
+  })
+  const [chain, ...others] = parseFilters(text)
+  expect(others).toEqual([])
+  expect(chain).toMatchObject({ by: 'nft', families: [4, 6], target: 'inet fw f', drops: true })
+  expect(chain && letsThrough(chain, ['br-a'])).toBe(true)
+  expect(chain && letsThrough(chain, ['br-b'])).toBe(false)
+})
