@@ -48,6 +48,9 @@ function hasKind(type: string): boolean {
   return kind === 'veth' || spawnSync('unshare', ['--net', 'sh', '-ec', script]).status === 0
 }
 
+const canMake = new Set(plugins.map(({ type }) => type).filter(hasKind))
+for (const { type } of plugins) if (!canMake.has(type)) console.log(`this kernel makes no ${type}: not tried with it`)
+
 /** The interface plugins are in /run/theirs; in CNI_PATH there is nothing but Pontoon. */
 async function openLabWith(executable: Executable, folder: string, needs = ':'): Promise<Lab> {
   const lab = await openLab(executable)
@@ -61,9 +64,8 @@ const call = (lab: Lab, verb: string, keys: Json = {}, more: Call = {}) =>
 
 forEachExecutable((executable) => {
   describe.each(folders)('the plugins of release $release', ({ folder }) => {
-    const able = plugins.filter(({ type }) => existsSync(`${folder}/${type}`))
-    test.for(able)('$type gets its addresses, and gives them back', async ({ type, keys = {}, needs }, { skip }) => {
-      skip(!hasKind(type), `the kernel has no ${type}`)
+    const able = plugins.filter(({ type }) => existsSync(`${folder}/${type}`) && canMake.has(type))
+    test.for(able)('$type gets its addresses, and gives them back', async ({ type, keys = {}, needs }) => {
       const lab = await openLabWith(executable, folder, needs)
       const theirs = { exe: `../../../run/theirs/${type}` }
       const confOf = (name: string) => ({ ...base, type, ...JSON.parse(JSON.stringify(keys).replace('NAME', name)) })
