@@ -56,7 +56,10 @@ forEachExecutable((executable) => {
     expect(lab.must('readlink', `${FOLDER}/bridge`, `${FOLDER}/host-local`)).toBe('pontoon\npontoon\n')
     lab.must('cmp', `${REFERENCE}/bridge`, `${FOLDER}/bridge.before-pontoon`)
     expect(install(lab, '--as', 'bridge').stdout).toContain(`${FOLDER}/bridge: leads to pontoon`)
-    const one = add(lab, 'a', conf({ type: 'bridge', ipMasq: false }), { exe: `../../..${FOLDER}/bridge`, path: FOLDER })
+    const one = add(lab, 'a', conf({ type: 'bridge', ipMasq: false }), {
+      exe: `../../..${FOLDER}/bridge`,
+      path: FOLDER,
+    })
     // Made by the one, removed by the other: that is what a way back is for.
     expect(install(lab, '--undo')).toMatchObject({ status: 0, stderr: '' })
     expect(lab.must('readlink', '-f', `${FOLDER}/bridge`)).toBe(`${FOLDER}/bridge\n`)
@@ -141,6 +144,38 @@ forEachExecutable((executable) => {
     expect(install(lab, ...order, '--no-verify')).toMatchObject({ status: 0, stderr: '' })
   })
 
+  test('a template is written as it is, and anew when it has changed', async () => {
+    const lab = await openLab(executable)
+    const path = '/etc/cni/net.d/pods.template'
+    for (const content of ['{{range .PodCIDRRanges}}', '{{range .Routes}}']) {
+      write(lab, '/run/new', content)
+      expect(install(lab, '--conflist', 'pods.template', '--from', '/run/new')).toMatchObject({ status: 0, stderr: '' })
+      expect(files(lab, '/etc/cni/net.d')).toEqual({ [path]: content })
+    }
+    write(lab, path, 'theirs')
+    expect(install(lab, '--conflist', path, '--from', '/run/new')).toMatchObject({ status: 1, stdout: '' })
+    expect(files(lab, '/etc/cni/net.d')).toEqual({ [path]: 'theirs' })
+  })
+
+  test('it stays on request, and does again what was undone', async () => {
+    const lab = await openLab(executable)
+    const words = ['install', '--dir', FOLDER, '--as', 'bridge,host-local', '--every', '1']
+    const agent = lab.background('/opt/cni/bin/pontoon', ...words)
+    const isWhole = () =>
+      lab.run(['sh', '-c', `cd ${FOLDER} && cmp pontoon /opt/cni/bin/pontoon && test bridge -ef pontoon`])
+    const until = async (is: () => boolean) => {
+      for (let i = 0; i < 200 && !is(); i++) await new Promise((resolve) => setTimeout(resolve, 50))
+      expect(is(), agent.output()).toBe(true)
+    }
+    await until(() => isWhole().status === 0)
+    write(lab, `${FOLDER}/theirs`, 'another plugin')
+    lab.must('mv', `${FOLDER}/theirs`, `${FOLDER}/bridge`)
+    await until(() => isWhole().status === 0)
+    expect(lab.must('cat', `${FOLDER}/bridge.before-pontoon`)).toBe('another plugin')
+    lab.must('rm', `${FOLDER}/pontoon`)
+    await until(() => isWhole().status === 0)
+  })
+
   test('what somebody changed since is left alone', async () => {
     const lab = await openLab(executable)
     expect(install(lab, '--as', 'bridge', '--conflist', CONFLIST).status).toBe(0)
@@ -162,7 +197,13 @@ forEachExecutable((executable) => {
 
   test('words that are not understood are told on stderr, status 2', async () => {
     const lab = await openLab(executable)
-    for (const words of [['instal'], ['install', '--nope'], ['install', '--as', 'portmap'], ['install', 'x']]) {
+    for (const words of [
+      ['instal'],
+      ['install', '--nope'],
+      ['install', '--as', 'portmap'],
+      ['install', 'x'],
+      ['install', '--every', '0'],
+    ]) {
       expect(pontoon(lab, ...words)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(/./) })
     }
     expect(pontoon(lab, 'install', '--dir', 'here')).toMatchObject({ status: 1, stdout: '' })

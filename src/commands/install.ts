@@ -2,9 +2,9 @@
 import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 import { readIfThere, replaceFile, statIfThere } from '../host/files.ts'
-import { warn } from './failure.ts'
+import { tellFailure, warn } from './failure.ts'
 import { type Conflist, planConflist, sortedBefore } from './install/conflist.ts'
-import { backupOf, EXECUTABLE, keep, placeExecutable, placeName, removeName } from './install/files.ts'
+import { backupOf, EXECUTABLE, isOurs, keep, placeExecutable, placeName, removeName } from './install/files.ts'
 import { fingerprint, locked, type Record, readRecord, writeRecord } from './install/record.ts'
 import { verify } from './install/verify.ts'
 import { print } from './output.ts'
@@ -15,6 +15,8 @@ export type InstallFlags = {
   readonly conflist?: string
   readonly from?: string
   readonly verify: boolean
+  /** Seconds. */
+  readonly every?: number
   readonly force?: boolean
   readonly undo?: boolean
 }
@@ -26,13 +28,34 @@ export async function run(flags: InstallFlags): Promise<number> {
   }
   if (flags.undo && !statIfThere(folder)) throw new Fault(CODE.io, `--dir ${folder}`, 'there is no such folder')
   if (flags.undo) return await locked(folder, () => undo(folder, flags.as))
-  const conflist =
-    flags.conflist === undefined ? undefined : planConflist(flags.conflist, flags.from, flags.force ?? false, folder)
+  const { as: names = [], conflist: file, from, force = false } = flags
+  const conflist = file === undefined ? undefined : planConflist({ file, from, force, folder })
   engine.makeDirectory(folder)
-  return await locked(folder, async () => {
-    install(folder, flags.as ?? [])
-    return conflist === undefined || (await installConflist(folder, conflist, flags.verify)) ? 0 : 1
+  const isReady = await locked(folder, async () => {
+    install(folder, names)
+    return conflist === undefined || (await installConflist(folder, conflist, flags.verify))
   })
+  if (flags.every !== undefined) return await keepInstalled(folder, names, flags.every)
+  return isReady ? 0 : 1
+}
+
+/** Puts back whatever is taken away or written over, until it is ended. The network's file is its administrator's. */
+async function keepInstalled(folder: string, names: readonly string[], seconds: number): Promise<never> {
+  for (;;) {
+    await engine.sleep(seconds * 1000)
+    try {
+      if (!isInstalled(folder, names)) await locked(folder, () => install(folder, names))
+    } catch (error) {
+      tellFailure(error) // a full disk, say: it may be better next time
+    }
+  }
+}
+
+function isInstalled(folder: string, names: readonly string[]): boolean {
+  const now = fingerprint(`${folder}/${EXECUTABLE}`)
+  const { executable } = readRecord(folder)
+  const isSame = now?.size === executable?.size && now?.modified === executable?.modified
+  return now !== undefined && isSame && names.every((name) => isOurs(`${folder}/${name}`))
 }
 
 export function absolute(folder: string): string {
@@ -60,7 +83,7 @@ function withEntries(record: Record, more: { executable?: Record['executable']; 
 
 /** @returns whether the network is fit for use */
 async function installConflist(folder: string, conflist: Conflist, isVerified: boolean): Promise<boolean> {
-  const { path, content, name, plugins, isThere } = conflist
+  const { path, content, name, plugins, isThere, isTemplate } = conflist
   const findings = isVerified ? await verify(folder, name, plugins) : []
   const invalid = findings.find((finding) => finding.isInvalid)
   if (invalid) throw new Fault(CODE.invalidConfig, `${path} is not written`, `${invalid.plugin}: ${invalid.problem}`)
@@ -74,6 +97,7 @@ async function installConflist(folder: string, conflist: Conflist, isVerified: b
     replaceFile(path, content, 0o644)
     print(`${path}: written${isBackedUp ? `, what was there is kept as ${backupOf(path)}` : ''}`)
   } else print(`${path}: is there already`)
+  if (isTemplate) return true
   const before = sortedBefore(path)
   if (before.length > 0) {
     warn(`runtimes take the first file by name: ${before.join(', ')} comes before ${path}, so that is the network used`)

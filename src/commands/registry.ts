@@ -10,6 +10,12 @@ import type { UninstallFlags } from './uninstall.ts'
 const FOLDER = '/opt/cni/bin'
 const CONF_FOLDER = '/etc/cni/net.d'
 
+/** @throws what Stricli tells as a wrong use */
+function parseSeconds(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new SyntaxError(`${text} is not a number of seconds`)
+}
+
 const install = command<InstallFlags>({
   brief: 'Put this executable where container runtimes look for plugins',
   description: `Copies this executable to the folder of plugins, in one step: an ADD that runs meanwhile is not disturbed, and
@@ -20,12 +26,14 @@ NAME.before-pontoon; --undo puts it back, and leaves the executable and the netw
 
 With --conflist a network is written to ${CONF_FOLDER}, never over another one unless --force is given. Runtimes take
 the first file by name: a warning tells when that is another. Then the plugins are asked whether they could serve it;
-status 1 when one could not. A network that could never be served is not written.`,
+status 1 when one could not. A network that could never be served is not written. A file
+named *.template is for a runtime that fills it in (containerd's conf_template), and written as it is.`,
   examples: [
     'pontoon install',
     'pontoon install --as bridge,host-local',
     'pontoon install --conflist 10-pods.conflist',
     'pontoon install --conflist 10-pods.conflist --from network.conflist --force',
+    'pontoon install --as bridge,host-local --every 60',
     'pontoon install --undo',
   ],
   parameters: {
@@ -54,6 +62,13 @@ status 1 when one could not. A network that could never be served is not written
         optional: true,
       },
       verify: { kind: 'boolean', brief: 'Ask the plugins of the network for their STATUS', default: true },
+      every: {
+        kind: 'parsed',
+        parse: parseSeconds,
+        brief: 'Stay, look every so many seconds, and do again what was undone',
+        placeholder: 'seconds',
+        optional: true,
+      },
       force: { kind: 'boolean', brief: 'Write over a file that exists', withNegated: false, optional: true },
       undo: { kind: 'boolean', brief: 'Put back what was there before', withNegated: false, optional: true },
     },

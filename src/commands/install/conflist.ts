@@ -3,37 +3,56 @@ import * as engine from '#engine'
 import { isObject, type JsonObject } from '../../cni/conform.ts'
 import { CODE, Fault } from '../../core/fault.ts'
 import { listIfThere, readIfThere, statIfThere } from '../../host/files.ts'
+import { readRecord } from './record.ts'
 
 export const CONF_FOLDER = '/etc/cni/net.d'
 /** What runtimes read: libcni's list of endings. */
 const ENDING = /\.(conf|conflist|json)$/
 
+/** What the runtime fills in itself, and writes as a conflist then; runtimes don't read it as a network. */
+const TEMPLATE = '.template'
+
 export interface Conflist {
   readonly path: string
   readonly content: string
-  readonly name: string
-  readonly plugins: readonly JsonObject[]
   /** There with this very content. */
   readonly isThere: boolean
+  readonly isTemplate: boolean
+  readonly name: string
+  /** None in a template. */
+  readonly plugins: readonly JsonObject[]
+}
+
+interface Order {
+  readonly file: string
+  readonly from: string | undefined
+  readonly force: boolean
+  /** The folder of plugins. */
+  readonly folder: string
 }
 
 /**
  * What is to be written, and where.
  * @throws Fault when there is another file, or what is to be written is no network
  */
-export function planConflist(file: string, from: string | undefined, force: boolean, folder: string): Conflist {
+export function planConflist({ file, from, force, folder }: Order): Conflist {
   const path = file.includes('/') ? file : `${CONF_FOLDER}/${file}`
-  if (!path.startsWith('/')) throw new Fault(CODE.invalidConfig, `--conflist ${file}`, 'the path must be absolute')
-  if (!path.endsWith('.conflist')) {
-    throw new Fault(CODE.invalidConfig, `--conflist ${file}`, 'runtimes know a list of plugins by its name: *.conflist')
-  }
+  const isTemplate = path.endsWith(TEMPLATE)
+  if (!path.startsWith('/')) throw refused(file, 'the path must be absolute')
+  if (!isTemplate && !path.endsWith('.conflist')) throw refused(file, 'it must be named *.conflist, or *.template')
+  if (isTemplate && from === undefined) throw refused(file, 'say with --from which template it is')
   const content = from === undefined ? defaultNetwork(folder) : engine.readFile(from)
-  const list = parseList(content, from ?? path)
+  const list = isTemplate ? { name: '', plugins: [] } : parseList(content, from ?? path)
   const before = readIfThere(path)
-  if (before !== undefined && before !== content && !force) {
+  const isOwn = readRecord(folder).conflists.some((one) => one.path === path && one.content === before)
+  if (before !== undefined && before !== content && !force && !isOwn) {
     throw new Fault(CODE.conflict, `${path} exists`, 'it is left as it is; --force writes over it, and keeps a copy')
   }
-  return { path, content, ...list, isThere: before === content }
+  return { path, content, ...list, isTemplate, isThere: before === content }
+}
+
+function refused(file: string, remedy: string): Fault {
+  return new Fault(CODE.invalidConfig, `--conflist ${file}`, remedy)
 }
 
 /** Both families, masqueraded, in every version that runtimes ask for. */

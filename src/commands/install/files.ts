@@ -59,7 +59,8 @@ export function putBack(path: string): boolean {
   return true
 }
 
-function isOurs(path: string): boolean {
+/** Does this name lead to the executable? */
+export function isOurs(path: string): boolean {
   return linkAt(path) === EXECUTABLE
 }
 
