@@ -27,6 +27,8 @@ interface IpObject {
   }[]
   readonly dst?: string
   readonly gateway?: string
+  readonly dev?: string
+  readonly nexthops?: readonly { readonly gateway?: string; readonly dev?: string }[]
   readonly table?: string
   readonly scope?: string
   readonly metric?: number
@@ -110,10 +112,16 @@ function readAddress(info: NonNullable<IpObject['addr_info']>[number]): SeenAddr
 const TABLES: Readonly<Record<string, number>> = { default: 253, main: 254, local: 255 }
 const SCOPES: Readonly<Record<string, number>> = { global: 0, site: 200, link: 253, host: 254, nowhere: 255 }
 
-/** The routes in the documents of `route show table all` and `-6 route show table all`. */
-export function readRoutes(documents: readonly unknown[]): readonly SeenRoute[] {
-  return objects(documents).flatMap((object) => {
-    if (object.dst === undefined || object.ifindex !== undefined) return []
+/**
+ * The routes in the answer to `route show table all` that leave by this interface. Two IPv6 routes of one destination
+ * and metric are one with two ways to the kernel: each way is a route here.
+ */
+export function readRoutes(documents: readonly unknown[], ifname: string): readonly SeenRoute[] {
+  const ways = objects(documents).flatMap(({ nexthops, ...object }) =>
+    nexthops ? nexthops.map((way) => ({ ...object, ...way })) : [object],
+  )
+  return ways.flatMap((object) => {
+    if (object.dst === undefined || object.ifindex !== undefined || object.dev !== ifname) return []
     // Only IPv6 routes have a router preference (RFC 4191): it tells the family of a default route without gateway.
     const six = object.dst.includes(':') || object.pref !== undefined
     const any = six ? '::/0' : '0.0.0.0/0'

@@ -139,7 +139,7 @@ async function look(
   return observed({
     host: readLinks(links),
     sandbox: readLinks(inside),
-    routes: readRoutes(routes),
+    routes: readRoutes(routes, attachment.ifname),
     masquerade,
     ...own,
     ...elsewhere,
@@ -170,7 +170,7 @@ async function lookOutside(lines: readonly string[]): Promise<readonly unknown[]
 async function lookInside(netns: string, ifname: string): Promise<readonly [readonly unknown[], readonly unknown[]]> {
   const session = openSession(netns)
   const links = await session.run([line`addr show dev ${ifname}`])
-  const routes = await session.run([line`route show table all dev ${ifname}`])
+  const routes = await session.run(['route show table all'])
   const errors = await session.close()
   const fatal = errors.find(({ line: text }) => text === '')
   if (fatal) throw new Fault(CODE.kernel, `can't enter the network namespace of the container`, fatal.text)

@@ -91,7 +91,7 @@ test('addresses that are checked for duplicates, and that failed', () => {
 
 test('routes of all tables and both families', () => {
   const none = { via: '', table: 254, scope: 0, priority: 0, mtu: 0, advmss: 0 }
-  const routes = readRoutes(inside)
+  const routes = readRoutes(inside, 'eth0')
   expect(routes.filter(({ table }) => table !== 255)).toEqual([
     { ...none, dst: '10.22.0.0/16', table: 7, scope: 77 },
     { ...none, dst: '10.20.0.0/16', via: '10.9.0.1', table: 1000, priority: 100, mtu: 1300, advmss: 1260 },
@@ -112,7 +112,17 @@ test('routes of all tables and both families', () => {
   ])
 })
 
+test('two IPv6 routes of one destination are one with two ways: each interface has its own', () => {
+  const ways = [
+    { gateway: 'fd00::1', dev: 'eth0', weight: 1 },
+    { gateway: 'fd01::1', dev: 'eth1', weight: 1 },
+  ]
+  const documents = [[{ dst: 'default', table: 'main', metric: 1024, pref: 'medium', nexthops: ways }]]
+  const route = { dst: '::/0', table: 254, scope: 0, priority: 1024, mtu: 0, advmss: 0 }
+  expect(readRoutes(documents, 'eth1')).toEqual([{ ...route, via: 'fd01::1' }])
+})
+
 test('links are no routes, and routes are no links', () => {
-  expect(readRoutes(recorded('host_iproute2-6.1.0.txt'))).toEqual([])
+  expect(readRoutes(recorded('host_iproute2-6.1.0.txt'), 'cni0')).toEqual([])
   expect(readLinks([[{ dst: 'default', gateway: '10.9.0.1' }, null, 'text', {}]])).toEqual(new Map())
 })
