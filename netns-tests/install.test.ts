@@ -1,6 +1,8 @@
 /** `pontoon install` and `uninstall`: on nodes where containers start meanwhile, and where plugins are already. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { forEachExecutable } from './executables.ts'
 import { type Done, type Lab, openLab } from './lab.ts'
 import { files, leftovers } from './observe.ts'
@@ -23,6 +25,8 @@ const folder = (lab: Lab) => Object.keys(files(lab, FOLDER)).map((path) => path.
 const sums = (lab: Lab) => lab.must('sh', '-c', `cd ${FOLDER}; sha256sum *; ls -l | tail -n +2`)
 const write = (lab: Lab, path: string, content: string) =>
   void lab.run(['sh', '-c', `mkdir -p "\${0%/*}"; cat >"$0"`, path], { stdin: content })
+
+const manifest = readFileSync(join(import.meta.dirname, '../conf/kubernetes/pontoon.yaml'), 'utf8')
 
 const list = (subnet: string) =>
   JSON.stringify({
@@ -175,6 +179,31 @@ forEachExecutable((executable) => {
     lab.must('rm', `${FOLDER}/pontoon`)
     await until(() => isWhole().status === 0)
   })
+
+  // pontoon-node needs a C library.
+  test.skipIf(executable.name === 'pontoon-node')(
+    'the DaemonSet installs it from an image that has nothing else, without a capability',
+    async () => {
+      const lab = await openLab(executable)
+      const [config, daemonSet] = parseAllDocuments(manifest).map((document) => document.toJS())
+      const [container] = daemonSet.spec.template.spec.containers
+      const words = container.args.filter((word: string) => !word.startsWith('--every'))
+      write(lab, '/run/image/config/pontoon.template', config.data['pontoon.template'])
+      lab.must(
+        'sh',
+        '-ec',
+        `cd /run/image; cp /opt/cni/bin/pontoon .; mkdir -p proc opt/cni/bin etc/cni/net.d ${FOLDER}
+        mount -t proc proc proc; mount --bind ${FOLDER} opt/cni/bin; mount --bind /etc/cni/net.d etc/cni/net.d`,
+      )
+      expect(lab.run(['chroot', '/run/image', '/pontoon', ...words])).toMatchObject({ status: 0, stderr: '' })
+      expect(files(lab, '/etc/cni/net.d')).toEqual({
+        '/etc/cni/net.d/pontoon.template': config.data['pontoon.template'],
+      })
+      expect(folder(lab).sort()).toEqual(['.pontoon.installed', 'bridge', 'host-local', 'pontoon'])
+      const bare = ['setpriv', '--inh-caps=-all', '--bounding-set=-all', '/opt/cni/bin/pontoon']
+      expect(lab.run([...bare, 'install', '--dir', FOLDER, '--as', 'bridge'])).toMatchObject({ status: 0, stderr: '' })
+    },
+  )
 
   test('what somebody changed since is left alone', async () => {
     const lab = await openLab(executable)
