@@ -4,6 +4,7 @@ import type { DoctorFlags } from './doctor.ts'
 import type { GcFlags } from './gc.ts'
 import type { LeasesFlags } from './leases.ts'
 import type { RepairFlags } from './repair.ts'
+import type { TopologyFlags } from './topology.ts'
 
 export const CONF_FLAG = {
   kind: 'parsed',
@@ -112,4 +113,30 @@ brackets. --fix runs those commands that take nothing away, and shows what they 
   load: () => import('./doctor.ts'),
 })
 
-export const NODE_COMMANDS = { doctor, leases, gc, repair }
+const topology = command<TopologyFlags, [network?: string]>({
+  brief: 'Networks, bridges, ports, pods and addresses, as a tree or a picture',
+  description: `Shows what is there now: each network with its bridge, gateway and NAT, the ports with their VLANs, the pods behind
+them and their addresses. As a tree, for dot(1), as a Mermaid flowchart, as a self-contained SVG, or as JSON.`,
+  examples: [
+    'pontoon topology',
+    'pontoon topology --format svg >node.svg',
+    'pontoon topology pods --format dot | dot -Tpng -O',
+  ],
+  parameters: {
+    flags: {
+      confDir: CONF_FLAG,
+      format: {
+        kind: 'enum',
+        values: ['tree', 'dot', 'mermaid', 'svg', 'json'],
+        brief: 'What to print',
+        default: 'tree',
+      },
+      theme: { kind: 'enum', values: ['auto', 'light', 'dark'], brief: 'Colours of the SVG', default: 'auto' },
+      json: JSON_FLAG,
+    },
+    positional: { kind: 'tuple', parameters: [network('This network alone')] },
+  },
+  load: () => import('./topology.ts'),
+})
+
+export const NODE_COMMANDS = { doctor, leases, topology, gc, repair }
