@@ -1,12 +1,31 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
-import { type Lab, openLab } from './lab.ts'
-import { leftovers } from './observe.ts'
-import { add, type Call, callPlugin, del, dualStack, startPlugin } from './plugin.ts'
+import { type Json, type Lab, openLab } from './lab.ts'
+import { leftovers, store } from './observe.ts'
+import {
+  add,
+  addressesOf,
+  type Call,
+  callPlugin,
+  check,
+  conf,
+  del,
+  dualStack,
+  expectFault,
+  startPlugin,
+} from './plugin.ts'
 
-const STEPS = 40
+/** How many kills a test makes: by time, and at calls. */
+const TIMES = 12
+const STEPS = 26
+const FEWER = 13
+const MOST_SECONDS_FOR_ANOTHER = 5
+/** Those of all tests, with all executables. */
+let kills = 0
+afterAll(() => console.log(`crash: ${kills} kills`))
+
 const POD = { id: 'pod-a', netns: 'a', conf: dualStack() }
 const MARKS = [
   'pod-a',
@@ -29,8 +48,16 @@ async function childrenEnded(lab: Lab): Promise<void> {
 /** What happens after a kill: each has to lead to a clean state. */
 const afterwards: { name: string; recover: (lab: Lab, when: string) => void }[] = [
   {
-    name: 'DEL leaves nothing',
-    recover: (lab, when) => expect(callPlugin(lab, 'DEL', POD), when).toMatchObject({ status: 0 }),
+    name: 'another pod is added at once, and DEL leaves nothing',
+    recover: (lab, when) => {
+      const held = Object.entries(store(lab)).filter(([, owner]) => owner.startsWith('pod-a'))
+      const another = add(lab, 'b', POD.conf)
+      expect(another.ms, when).toBeLessThan(MOST_SECONDS_FOR_ANOTHER * 1000)
+      expect(addressesOf(another.result).filter((address) => held.some(([taken]) => taken === address))).toEqual([])
+      expect(callPlugin(lab, 'DEL', POD), when).toMatchObject({ status: 0 })
+      expect(check(lab, another), when).toMatchObject({ status: 0 })
+      del(lab, another)
+    },
   },
   {
     name: 'DEL leaves nothing, though the namespace is gone',
@@ -59,35 +86,48 @@ const afterwards: { name: string; recover: (lab: Lab, when: string) => void }[] 
 ]
 
 /** How many such calls the plugin makes by itself in one go. */
-function countCalls(lab: Lab, verb: string): number {
+function countCalls(lab: Lab, verb: string, config: Json = POD.conf): number {
   const under = ['strace', '-qq', '-o', '/run/trace', '-e', `trace=${CALLS}`]
-  expect(callPlugin(lab, verb, { ...POD, under })).toMatchObject({ status: 0 })
+  expect(callPlugin(lab, verb, { ...POD, conf: config, under })).toMatchObject({ status: 0 })
   return readFileSync(`${lab.root}/run/trace`, 'utf8')
     .split('\n')
     .filter((line) => line.includes('(')).length
 }
 
-const killedAt = (n: number): Call => ({
+const killedAt = (n: number, config: Json = POD.conf): Call => ({
   ...POD,
+  conf: config,
   under: ['strace', '-qq', '-o', '/dev/null', '-e', `trace=${CALLS}`, '-e', `inject=${CALLS}:signal=KILL:when=${n}`],
 })
 
-/** Up to STEPS numbers from 1 to the total, evenly spread. */
-const spread = (total: number) => [
-  ...new Set(Array.from({ length: STEPS }, (_, i) => 1 + Math.floor((i * total) / STEPS))),
+/** Up to so many numbers from 1 to the total, evenly spread. */
+const spread = (total: number, steps = STEPS) => [
+  ...new Set(Array.from({ length: steps }, (_, i) => 1 + Math.floor((i * total) / steps))),
+]
+
+async function kill(lab: Lab, verb: string, call: Call): Promise<void> {
+  await startPlugin(lab, verb, call)
+  kills++
+  await childrenEnded(lab)
+}
+
+const others: { name: string; config: Json }[] = [
+  { name: 'with macspoofchk', config: dualStack({ macspoofchk: true }) },
+  { name: 'masquerading by iptables', config: dualStack({ ipMasqBackend: 'iptables' }) },
+  { name: 'on layer 2 alone', config: { ...conf(), isGateway: false, ipMasq: false, ipam: {} } },
 ]
 
 forEachExecutable((executable) => {
   describe.each(afterwards)('after an ADD that was killed, $name', ({ recover }) => {
-    test('killed after every fortieth of its time', async () => {
+    test('killed after every twelfth of its time', async () => {
       const lab = await openLab(executable)
       add(lab, 'other', POD.conf)
       const usual = add(lab, 'a', POD.conf)
       del(lab, usual)
       const other = leftovers(lab, ...MARKS)
-      for (let step = 0; step < STEPS; step++) {
-        const killAfter = (usual.ms * 1.1 * step) / STEPS
-        await startPlugin(lab, 'ADD', { ...POD, killAfter })
+      for (let step = 0; step < TIMES; step++) {
+        const killAfter = (usual.ms * 1.1 * step) / TIMES
+        await kill(lab, 'ADD', { ...POD, killAfter })
         recover(lab, `killed after ${killAfter} ms`)
         expect(leftovers(lab, ...MARKS), `killed after ${killAfter} ms`).toEqual(other)
       }
@@ -99,8 +139,7 @@ forEachExecutable((executable) => {
       const total = countCalls(lab, 'ADD')
       expect(callPlugin(lab, 'DEL', POD)).toMatchObject({ status: 0 })
       for (const n of spread(total)) {
-        await startPlugin(lab, 'ADD', killedAt(n))
-        await childrenEnded(lab)
+        await kill(lab, 'ADD', killedAt(n))
         recover(lab, `killed at call ${n} of ${total}`)
         expectNothingLeft(lab, `killed at call ${n} of ${total}`)
       }
@@ -113,10 +152,52 @@ forEachExecutable((executable) => {
     const total = countCalls(lab, 'DEL')
     for (const n of spread(total)) {
       expect(callPlugin(lab, 'ADD', POD)).toMatchObject({ status: 0 })
-      await startPlugin(lab, 'DEL', killedAt(n))
-      await childrenEnded(lab)
+      await kill(lab, 'DEL', killedAt(n))
       expect(callPlugin(lab, 'DEL', POD)).toMatchObject({ status: 0 })
       expectNothingLeft(lab, `killed at call ${n} of ${total}`)
+    }
+  })
+
+  test('after a DEL that was killed, the same pod can be added again', async () => {
+    const lab = await openLab(executable)
+    add(lab, 'a', POD.conf)
+    const total = countCalls(lab, 'DEL')
+    for (const n of spread(total, FEWER)) {
+      expect(callPlugin(lab, 'ADD', POD)).toMatchObject({ status: 0 })
+      await kill(lab, 'DEL', killedAt(n))
+      const again = callPlugin(lab, 'ADD', POD)
+      // A DEL that had not come to anything leaves a pod that lives.
+      if (again.status !== 0) expectFault(again, { code: 101 })
+      expect(callPlugin(lab, 'DEL', POD)).toMatchObject({ status: 0 })
+      expectNothingLeft(lab, `killed at call ${n} of ${total}`)
+    }
+  })
+
+  test.each(others)('$name: after an ADD or a DEL that was killed, a DEL leaves nothing', async ({ config }) => {
+    const lab = await openLab(executable)
+    lab.netns('a')
+    for (const verb of ['ADD', 'DEL']) {
+      const total = countCalls(lab, verb, config)
+      expect(callPlugin(lab, 'DEL', { ...POD, conf: config })).toMatchObject({ status: 0 })
+      for (const n of spread(total, FEWER)) {
+        if (verb === 'DEL') expect(callPlugin(lab, 'ADD', { ...POD, conf: config })).toMatchObject({ status: 0 })
+        await kill(lab, verb, killedAt(n, config))
+        expect(callPlugin(lab, 'DEL', { ...POD, conf: config })).toMatchObject({ status: 0 })
+        expectNothingLeft(lab, `${verb} killed at call ${n} of ${total}`)
+      }
+      expect(callPlugin(lab, 'ADD', { ...POD, conf: config })).toMatchObject({ status: 0 })
+    }
+  })
+
+  test('after an ADD by host-local that was killed, a DEL leaves nothing that is taken for long', async () => {
+    const lab = await openLab(executable)
+    const call = { ...POD, exe: 'host-local', netns: lab.netns('a') }
+    const total = countCalls(lab, 'ADD')
+    expect(callPlugin(lab, 'DEL', call)).toMatchObject({ status: 0 })
+    for (const n of spread(total, FEWER)) {
+      await kill(lab, 'ADD', { ...killedAt(n), exe: 'host-local' })
+      expect(callPlugin(lab, 'DEL', call)).toMatchObject({ status: 0 })
+      expect(Object.values(store(lab)).filter((owner) => owner !== '')).toEqual([])
     }
   })
 })

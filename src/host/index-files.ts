@@ -73,9 +73,7 @@ export function writeEntry(folder: string, entry: IndexEntry): void {
 
 /** Removes an attachment's entry, and the notes of its addresses. */
 export function removeEntry(folder: string, key: string, addresses: readonly string[] = []): void {
-  for (const address of addresses) {
-    if (readIfThere(notePath(folder, address)) === key.slice(0, 32)) removeIfThere(notePath(folder, address))
-  }
+  for (const address of addresses) removeNote(folder, address, key)
   removeIfThere(entryPath(folder, key))
   removeIfThere(draftOf(entryPath(folder, key)))
 }
@@ -89,6 +87,11 @@ export function noteAddress(folder: string, address: string, key: string): void 
   const path = notePath(folder, address)
   removeIfThere(path)
   engine.createFile(path, key.slice(0, 32), 0o600)
+}
+
+/** Removes the note of an address, when it is this attachment's. */
+export function removeNote(folder: string, address: string, key: string): void {
+  if (readIfThere(notePath(folder, address)) === key.slice(0, 32)) removeIfThere(notePath(folder, address))
 }
 
 /** The entry of the attachment that an address is noted for. */

@@ -119,6 +119,8 @@ async function free(victims: readonly Victim[], ground: Ground, alien: readonly 
   }
   const first = failures[0]
   if (first) throw first
+  // Where there are no addresses, the index is what is locked.
+  if (statIfThere(`${ground.indexFolder}/lock.lock`)) await lockStore(ground.indexFolder, false, () => {})
   for (const { attachment, addresses } of victims) removeEntry(ground.indexFolder, keyOf(attachment), addresses)
 }
 
