@@ -3,6 +3,7 @@ import { command } from './command.ts'
 import type { DoctorFlags } from './doctor.ts'
 import type { GcFlags } from './gc.ts'
 import type { LeasesFlags } from './leases.ts'
+import type { PlanFlags } from './plan.ts'
 import type { RepairFlags } from './repair.ts'
 import type { TopologyFlags } from './topology.ts'
 
@@ -139,4 +140,39 @@ them and their addresses. As a tree, for dot(1), as a Mermaid flowchart, as a se
   load: () => import('./topology.ts'),
 })
 
-export const NODE_COMMANDS = { doctor, leases, topology, gc, repair }
+const text = (brief: string, placeholder: string) =>
+  ({ kind: 'parsed', parse: String, brief, placeholder, optional: true }) as const
+
+const plan = command<PlanFlags, [verb: 'ADD' | 'DEL' | 'GC']>({
+  brief: 'What ADD, DEL or GC would do, line by line',
+  description: `Reads a configuration from stdin, a plugin's or a whole list, and prints the literal lines that would be run, each
+with what takes it back; or why the call would be refused. Changes nothing. What is not given is filled in: container
+"example", interface "eth0", a namespace that is yet to be made.`,
+  examples: [
+    'pontoon plan ADD </etc/cni/net.d/10-pods.conflist',
+    'pontoon plan ADD --container c1 --netns /run/netns/c1 <pods.json',
+    'pontoon plan DEL --container c1 <pods.json',
+  ],
+  parameters: {
+    flags: {
+      container: text('CNI_CONTAINERID', 'id'),
+      ifname: text('CNI_IFNAME', 'name'),
+      netns: text('CNI_NETNS', 'path'),
+      args: text('CNI_ARGS', 'pairs'),
+      path: text('CNI_PATH', 'folders'),
+      json: JSON_FLAG,
+    },
+    positional: {
+      kind: 'tuple',
+      parameters: [{ brief: 'ADD, DEL or GC', parse: verbOf, placeholder: 'verb' }],
+    },
+  },
+  load: () => import('./plan.ts'),
+})
+
+function verbOf(word: string): 'ADD' | 'DEL' | 'GC' {
+  if (word === 'ADD' || word === 'DEL' || word === 'GC') return word
+  throw new RangeError(`expected ADD, DEL or GC; found "${word}"`)
+}
+
+export const NODE_COMMANDS = { doctor, leases, topology, plan, gc, repair }

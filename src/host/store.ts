@@ -84,7 +84,7 @@ function takeNext(
   owner: Owner,
   beside: Beside,
 ): Candidate | undefined {
-  const last = parseIp(readQuietly(hintPath(store.folder, index))?.trim() ?? '')
+  const last = readLastReserved(store.folder, index)
   let tries = 0
   let listed: ReadonlySet<string> | undefined
   for (const candidate of candidates(set, last)) {
@@ -157,6 +157,11 @@ export function releaseAlien(store: LockedStore, address: string): boolean {
 
 function hintPath(folder: string, index: number): string {
   return `${folder}/last_reserved_ip.${index}`
+}
+
+/** The address that a set gave last: the next search starts behind it. */
+export function readLastReserved(folder: string, index: number): Ip | undefined {
+  return parseIp(readQuietly(hintPath(folder, index))?.trim() ?? '')
 }
 
 /** Where the next search starts. A hint only: when it can't be written, the search starts elsewhere. */

@@ -129,7 +129,7 @@ export function livingHolderIn(indexFolder: string): LivingHolder {
 }
 
 /** The entry of a former ADD that may be taken over, undefined when there was none. */
-function readFormer(call: Call, sandbox: Sandbox): IndexEntry | undefined {
+export function readFormer(call: Call, sandbox: Sandbox): IndexEntry | undefined {
   const former = readEntry(call.indexFolder, call.key)
   if (former === undefined || former === 'damaged') return undefined
   if (isMakerAlive(former)) {
@@ -146,7 +146,7 @@ function readFormer(call: Call, sandbox: Sandbox): IndexEntry | undefined {
 }
 
 /** Those of the entry; of one that was not finished, those in the store: it may not have come to note them. */
-function formerAddresses(former: IndexEntry, call: Call): readonly string[] {
+export function formerAddresses(former: IndexEntry, call: Call): readonly string[] {
   return former.done ? former.addresses : ownLeases(call)
 }
 
@@ -180,11 +180,11 @@ function newEntry(call: Call, sandbox: Sandbox, bridge: string, former: IndexEnt
 }
 
 /** Gives back the addresses of a former ADD, where they are still reserved and still in the ranges. */
-function withFormer(
+export function withFormer(
   { sets, asked }: Wish,
   left: readonly string[],
   call: Call,
-  store: LockedStore,
+  store: Pick<LockedStore, 'folder'>,
 ): readonly (Candidate | undefined)[] {
   const kept = left
     .map(parseIp)

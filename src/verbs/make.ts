@@ -136,7 +136,7 @@ async function look({ call, claim, vlanGateway, taken }: Making, { host, vlans }
   return observed({ host: links, vlans: ofPorts, reservations, sysctls: readSysctls(desired) })
 }
 
-function conflictFault({ conflicts }: Extract<Plan, { ok: false }>, netconf: Call['netconf']): Fault {
+export function conflictFault({ conflicts }: Extract<Plan, { ok: false }>, netconf: Call['netconf']): Fault {
   const all = conflicts.map(({ resource, reason }) => `${nameOf(resource)}: ${reason}`)
   const isGateway = conflicts.some(({ resource }) => resource.kind === 'gateway')
   const remedy = isGateway

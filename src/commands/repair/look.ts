@@ -41,7 +41,7 @@ export async function lookAt(desired: readonly Resource[], links: ReadonlyMap<st
   })
 }
 
-async function readAllVlans() {
+export async function readAllVlans() {
   const session = openSession(undefined, 'bridge')
   try {
     return readVlans(await session.run(['vlan show']))

@@ -1,0 +1,68 @@
+/** What a DEL or a GC would remove. */
+import type { Request } from '../../cni/request.ts'
+import { deletionOf } from '../../core/kinds/masquerade.ts'
+import { removalOf } from '../../core/nat.ts'
+import { readNat } from '../../host/iptables.ts'
+import { hasInetNat } from '../../host/machine.ts'
+import { readRules } from '../../host/nft.ts'
+import type { Victim } from '../../host/sweep.ts'
+import { lookUpTool } from '../../host/tools.ts'
+import { callOf, networkOf } from '../../verbs/call.ts'
+import { findGarbage } from '../../verbs/gc.ts'
+import { elementsNamed, isOwnLink, trace, victimOf } from '../../verbs/victims.ts'
+import { readAllLinks } from '../repair/look.ts'
+import type { PlannedStep } from './report.ts'
+
+export async function planOfDel(request: Request): Promise<readonly PlannedStep[]> {
+  const call = callOf(request)
+  const traced = trace(call, call.attachment)
+  const link = (await readAllLinks()).get(call.hostVeth)
+  const named = lookUpTool('nft') === undefined ? [] : elementsNamed(await readRules(hasInetNat()), call.attachment)
+  const elements = [...new Set([...(traced.entry?.elements ?? []), ...named])]
+  const victim = victimOf(traced, isOwnLink(link, call.attachment) ? [call.hostVeth] : [], elements)
+  return [...stepsOf([victim]), ...(await natSteps(victim))]
+}
+
+export async function planOfGc({ netconf }: Request): Promise<readonly PlannedStep[]> {
+  if (netconf.disableGC) return []
+  const { victims } = await findGarbage(networkOf(netconf))
+  const steps = [...stepsOf(victims)]
+  for (const victim of victims) steps.push(...(await natSteps(victim)))
+  return steps
+}
+
+/** Rules by iptables, in chains that both plugins name alike. */
+async function natSteps({ attachment, addresses }: Victim): Promise<readonly PlannedStep[]> {
+  if (attachment.containerID === '') return []
+  const { chainOf } = await import('../../core/reference.ts')
+  const chain = chainOf(attachment)
+  const steps: PlannedStep[] = []
+  for (const family of [4, 6] as const) {
+    const lines = removalOf(await readNat(family), chain, (address) => addresses.includes(address))
+    const tool = family === 4 ? 'iptables' : 'ip6tables'
+    if (lines.length > 0)
+      steps.push(
+        step(
+          `masquerading by ${tool}`,
+          lines.map((line) => `${tool} -t nat ${line}`),
+        ),
+      )
+  }
+  return steps
+}
+
+/** In the order of a sweep: links and rules, then what they used. */
+function stepsOf(victims: readonly Victim[]): readonly PlannedStep[] {
+  return victims.flatMap(({ attachment, links, elements, addresses }) => {
+    const whose = attachment.containerID === '' ? 'nobody' : `${attachment.containerID}/${attachment.ifname}`
+    return [
+      ...links.map((name) => step(`host end ${name} of ${whose}`, [`ip link del dev ${name}`])),
+      ...elements.map((element) => step(`rule ${element}`, [`nft '${deletionOf(element).join('; ')}'`])),
+      ...addresses.map((address) => step(`reservation ${address} of ${whose}`, [`release ${address}`])),
+    ]
+  })
+}
+
+function step(what: string, run: readonly string[]): PlannedStep {
+  return { what, run, undo: [], ground: [] }
+}
