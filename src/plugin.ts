@@ -6,6 +6,7 @@ import { SUPPORTED_VERSIONS } from './cni/version.ts'
 import { COMMIT, VERSION } from './core/build-info.ts'
 import { CODE, Fault } from './core/fault.ts'
 import { isFileError } from './engine/engine.ts'
+import { mark, startTrace } from './host/trace.ts'
 import type { Ahead } from './verbs/ahead.ts'
 import { isIpam, run } from './verbs/run.ts'
 
@@ -18,22 +19,36 @@ async function main(): Promise<number> {
   if (!engine.readEnv('CNI_COMMAND')) return introduce(name, words)
   let stdin = ''
   let ahead: Ahead | undefined
+  const begun = engine.monotonic()
+  if (engine.readEnv('PONTOON_TRACE') === '1') await startTrace()
   try {
     if (engine.readEnv('CNI_COMMAND') === 'ADD' && !isIpam(name)) {
       ahead = (await import('./verbs/ahead.ts')).startAhead(engine.readEnv('CNI_NETNS') ?? '')
+      mark('the processes of ip are started')
     }
     const request = parseRequest(engine.readEnv, () => {
       stdin = readStdin()
       return stdin
     })
+    mark('the request is read')
     const answer = await run(request, name, ahead)
     if (answer !== '') engine.writeStdout(`${answer}\n`)
+    mark('answered')
+    await logIfAsked(stdin, begun)
     return 0
   } catch (error) {
     engine.writeStdout(`${errorDocument(error, spokenVersion(stdin))}\n`)
     if (ahead) await (await import('./verbs/ahead.ts')).dropAhead(ahead)
+    await logIfAsked(stdin, begun, error)
     return 1
   }
+}
+
+/** What the log takes to be read, only those pay who want it. */
+async function logIfAsked(stdin: string, begun: number, error?: unknown): Promise<void> {
+  if (!engine.readEnv('PONTOON_LOG') && !stdin.includes('"log"')) return
+  const { logCall } = await import('./host/log.ts')
+  logCall({ stdin, ms: engine.monotonic() - begun, error })
 }
 
 function readStdin(): string {

@@ -17,9 +17,11 @@ import { cacheDirectory, quickjsSource } from './quickjs-source.mjs'
 const run = promisify(execFile)
 
 const engineFiles = ['quickjs', 'quickjs-libc', 'libregexp', 'libunicode', 'dtoa']
-const compileFlags = ['-O2', '-D_GNU_SOURCE', '-funsigned-char', '-fwrapv', '-ffunction-sections', '-fdata-sections']
+const compileFlags = ['-O3', '-D_GNU_SOURCE', '-funsigned-char', '-fwrapv', '-ffunction-sections', '-fdata-sections']
 const shim = (name) => join(root, 'scripts/build', `${name}.c`)
-const linkFlags = ['-Wl,--gc-sections', '-Wl,--wrap=poll', shim('poll'), '-lm', '-lpthread', '-ldl']
+const shims = ['-Wl,--wrap=poll,--wrap=execve', shim('poll'), shim('nsenter')]
+const libraries = ['-lm', '-lpthread', '-ldl']
+const linkFlags = ['-Wl,--gc-sections', ...shims, ...libraries]
 const staticFlags = ['-static-pie', shim('static'), '-Wl,--wrap=dlsym,--wrap=dlopen,--wrap=dlerror']
 
 /** The tools of an architecture. The compiler `qjsc` always runs here: its bytecode is the same for both. */
@@ -73,7 +75,7 @@ async function compileEngine(source, target) {
 
 async function compileObjects(source, target) {
   const flagsKey = createHash('sha256')
-    .update([target.cc, ...compileFlags].join(' '))
+    .update([target.cc, ...compileFlags, 'prefix-map'].join(' '))
     .digest('hex')
     .slice(0, 8)
   const home = join(cacheDirectory(), 'quickjs-ng', 'objects')
@@ -85,11 +87,20 @@ async function compileObjects(source, target) {
   mkdirSync(home, { recursive: true })
   const work = mkdtempSync(join(home, '.compile-'))
   try {
+    // The engine names its own files when it fails: not by where they were on the machine that built it.
+    const prefix = `-ffile-prefix-map=${source.directory}=quickjs-ng`
     const compile = (name) =>
-      run(target.cc, [...compileFlags, '-c', join(source.directory, `${name}.c`), '-o', join(work, `${name}.o`)])
+      run(target.cc, [
+        ...compileFlags,
+        prefix,
+        '-c',
+        join(source.directory, `${name}.c`),
+        '-o',
+        join(work, `${name}.o`),
+      ])
     const native = target.arch === process.arch
     await Promise.all([...engineFiles, ...(native ? ['qjsc'] : [])].map(compile))
-    if (native) await run(target.cc, ['-o', join(work, 'qjsc'), join(work, 'qjsc.o'), ...files(work), ...linkFlags])
+    if (native) await run(target.cc, ['-o', join(work, 'qjsc'), join(work, 'qjsc.o'), ...files(work), ...libraries])
     if (!existsSync(directory)) renameSync(work, directory)
   } finally {
     rmSync(work, { recursive: true, force: true })

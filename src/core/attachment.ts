@@ -4,8 +4,8 @@
  * Names and hardware addresses are computed, never drawn: whoever knows the three words knows what belongs to them,
  * also after a crash, and nothing has to be read back.
  */
-import { sha256 } from '@noble/hashes/sha2.js'
 import type { Ip } from './ip.ts'
+import { sha256 } from './sha256.ts'
 
 export interface Attachment {
   readonly network: string
@@ -17,11 +17,8 @@ export interface Attachment {
 
 /** 64 hexadecimal digits that stand for these words. */
 export function digest(...words: readonly string[]): string {
-  const text = words.join('\0')
-  const bytes = new Uint8Array(text.length)
   // Names are ASCII by their patterns; anything else would only make two digests equal that need not be.
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
-  return Array.from(sha256(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return sha256(words.join('\0'))
 }
 
 /** The last key: a verb asks for one attachment's over and over, and a digest is a quarter of a millisecond. */

@@ -24,7 +24,14 @@ export async function loadIpv6(): Promise<void> {
 
 /** True when an IPv6 address may stand in this text; every spelling has `::`, or six groups with a colon behind. */
 export function mentionsIpv6(text: string): boolean {
-  return text.includes('::') || /(?:[0-9a-f]{1,4}:){6}|\\u003a/i.test(text)
+  if (text.includes('::') || text.includes('\\u003a') || text.includes('\\u003A')) return true
+  // An expression that is held against every character of a long text costs more than all that follows.
+  let run = 0
+  for (let last = -9, at = text.indexOf(':'); at >= 0; last = at, at = text.indexOf(':', at + 1)) {
+    run = at - last <= 5 ? run + 1 : 1
+    if (run === 6) return /(?:[0-9a-f]{1,4}:){6}/i.test(text)
+  }
+  return false
 }
 
 /** Bits of an address of this family. */

@@ -14,6 +14,7 @@ import { line } from '../core/line.ts'
 import type { SeenLink } from '../core/resource.ts'
 import type { Hands } from './apply.ts'
 import { readLinks } from './ip-json.ts'
+import { readPort } from './machine.ts'
 import { findTool, TOOL_ENV } from './tools.ts'
 
 export interface Pod {
@@ -47,6 +48,12 @@ export async function announce(pod: Pod, hands: Hands, hostVeth: string): Promis
 
 async function waitForPort({ host }: Hands, hostVeth: string): Promise<void> {
   const end = engine.monotonic() + PORT_WAIT
+  for (let pause = 1; ; pause = Math.min(pause * 1.25, 8)) {
+    const state = readPort(hostVeth)
+    if (state === undefined) break
+    if (state === 'forwards' || engine.monotonic() + pause > end) return
+    await engine.sleep(pause)
+  }
   for (let pause = 1; ; pause *= 2) {
     const seen = readLinks(await host.run([line`addr show dev ${hostVeth}`])).get(hostVeth)
     if (!seen || isForwarding(seen) || engine.monotonic() + pause > end) return

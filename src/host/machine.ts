@@ -38,6 +38,31 @@ export function hasLink(name: string): boolean {
   return statIfThere(`/proc/sys/net/ipv4/conf/${name}`) !== undefined
 }
 
+const FORWARDING = '3' // BR_STATE_FORWARDING of linux/if_bridge.h
+
+/**
+ * Does this link of the host, a port of a bridge perhaps, let frames pass? undefined when there is no such link in
+ * /sys, which may be missing, or another namespace's. A hundredth of what it costs to ask ip.
+ */
+export function readPort(name: string): 'forwards' | 'waits' | undefined {
+  const folder = `/sys/class/net/${name}`
+  const operstate = readQuietly(`${folder}/operstate`)
+  if (operstate === undefined) return undefined
+  if (operstate !== 'up' && operstate !== 'unknown') return 'waits'
+  const state = readQuietly(`${folder}/brport/state`)
+  return state === undefined || state === FORWARDING ? 'forwards' : 'waits'
+}
+
+/** A link that goes away makes reading fail, whichever way. */
+function readQuietly(path: string): string | undefined {
+  try {
+    return readIfThere(path)?.trim()
+  } catch (error) {
+    if (isFileError(error)) return undefined
+    throw error
+  }
+}
+
 /** When the machine was booted, in milliseconds since 1970, by today's clock (proc(5), btime of /proc/stat). */
 export function bootTime(): number {
   return Number(/^btime (\d+)$/m.exec(readIfThere('/proc/stat') ?? '')?.[1] ?? 0) * 1000

@@ -5,8 +5,9 @@ import { TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenMasquerade } from '../core/resource.ts'
 import type { Child, Exit } from '../engine/engine.ts'
 import { findTool, TOOL_ENV } from './tools.ts'
+import { mark } from './trace.ts'
 
-const LIFETIME = 60_000
+const LIFETIME = 25_000
 
 /** A started `nft -f -`, which waits for its script while other work is done. */
 export interface NftProcess {
@@ -28,7 +29,9 @@ export function startNft(): NftProcess {
   const finish = async (script: string) => {
     child.write(script)
     child.end()
-    return child.exit
+    const exit = await child.exit
+    mark('nft: ended')
+    return exit
   }
   return {
     run: async (lines) => readFailure(await finish(`${lines.join('\n')}\n`)),

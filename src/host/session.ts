@@ -13,9 +13,10 @@ import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 import type { Child, Exit } from '../engine/engine.ts'
 import { findTool, TOOL_ENV } from './tools.ts'
+import { mark } from './trace.ts'
 
 /** Milliseconds that one `ip` process may live. Runtimes give a plugin a minute or more. */
-const LIFETIME = 60_000
+const LIFETIME = 25_000
 /** Milliseconds between looks at stderr, while an answer is due: a `show` that fails says nothing on stdout. */
 const GLANCE = 2
 
@@ -45,6 +46,7 @@ export interface Session {
 export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Session {
   const ip = [findTool(tool), '-force', tool === 'ip' ? '-details' : '-compressvlans', '-json', '-batch', '-'] as const
   const argv = netns === undefined ? ip : ([findTool('nsenter'), `--net=${netns}`, ...ip] as const)
+  const where = netns === undefined ? `${tool}, host` : `${tool}, container`
   let text = ''
   let notify: (() => void) | undefined
   const child: Child = engine.spawn({
@@ -58,6 +60,7 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
   })
   const sent: string[] = []
   let ended: Exit | undefined
+  let glance: Promise<void> | undefined
   void child.exit.then((exit) => {
     ended = exit
     notify?.()
@@ -76,19 +79,26 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
       const documents = text.split('\n').slice(0, -1)
       const failed = documents.length < shows.length ? failedLines(child.stderrSoFar()) : NONE
       if (documents.length + shows.filter((number) => failed.has(number)).length >= shows.length) {
+        mark(`${where}: ${lines.length} lines run`)
         return documents.map(parseJson)
       }
       if (ended) throw deathOf(ended)
       const heard = new Promise<void>((resolve) => {
         notify = resolve
       })
-      await Promise.race([heard, engine.sleep(GLANCE)])
+      // One at a time: a timer that is left behind wakes the plugin for nothing.
+      glance ??= engine.sleep(GLANCE).then(() => {
+        glance = undefined
+      })
+      await Promise.race([heard, glance])
     }
   }
 
   async function close(): Promise<readonly LineError[]> {
     child.end()
-    return readErrors(await child.exit, sent)
+    const exit = await child.exit
+    mark(`${where}: ended`)
+    return readErrors(exit, sent)
   }
 
   return { run, close }

@@ -12,6 +12,7 @@ import { type Assigned, defaultRoutes, type RouteText, resolveRoutes } from '../
 import { noteAddress, writeEntry } from '../host/index-files.ts'
 import { startNft } from '../host/nft.ts'
 import { findTool } from '../host/tools.ts'
+import { mark } from '../host/trace.ts'
 import type { Ahead } from './ahead.ts'
 import { usesIptables, withBackend } from './backend.ts'
 import { type Call, callOf, hasOwnIpam, isDelegated } from './call.ts'
@@ -20,7 +21,6 @@ import { readDns } from './dns.ts'
 import { loopbackFault } from './loopback.ts'
 import { chooseMac } from './mac.ts'
 import { endsOf, type Links, type Making, make, orDrop } from './make.ts'
-import { undo } from './undo.ts'
 import { withoutPrefix } from './victims.ts'
 import { findVlanGateway, toolsOf, vlanInterfaces } from './vlans.ts'
 
@@ -46,11 +46,13 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
   const dns = readDns(netconf)
   for (const tool of toolsOf(netconf)) findTool(tool)
   const { netns: sandbox, host, sandbox: inside } = enter(request, ahead)
+  mark('the verb is loaded, the configuration checked')
   try {
     const byIptables = usesIptables(netconf)
     const nft = netconf.ipMasq && netconf.ipam && !byIptables && !isForeign ? startNft() : undefined
     const hands = { host, sandbox: inside, nft }
     const claimed = await orDrop(hands, () => claim(call, wish, sandbox, netconf.bridge))
+    mark('the addresses are reserved')
     const mac = askedMac ?? sandboxMacOf(claimed.assigned[0]?.cidr.ip, call.key)
     const vlanGateway = await findVlanGateway(netconf, host)
     const natChain = byIptables ? (await import('../core/reference.ts')).chainOf(call.attachment) : undefined
@@ -64,6 +66,7 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
     const entry = doneEntry(claimed, made, making.taken)
     writeEntry(call.indexFolder, entry)
     for (const cidr of entry.addresses) noteAddress(call.indexFolder, withoutPrefix(cidr), call.key)
+    mark('the index is written')
     return renderResult(toResult(call, made, mac), netconf.cniVersion)
   } finally {
     sandbox.close()
@@ -93,7 +96,7 @@ async function orUndo<T>(making: Making, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    await undo(making.call, making.claim, making.taken)
+    await (await import('./undo.ts')).undo(making.call, making.claim, making.taken)
     throw error
   }
 }

@@ -10,7 +10,15 @@ import { formatCidr, formatIp, type Ip, parseCidr, parseIp } from '../core/ip.ts
 import { parseRangeSets, type RangeSet } from '../core/ranges.ts'
 import type { Assigned } from '../core/routes.ts'
 import { statIfThere } from '../host/files.ts'
-import { bootId, type IndexEntry, readEntry, readHolderOf, removeEntry, writeEntry } from '../host/index-files.ts'
+import {
+  bootId,
+  type IndexEntry,
+  readEntry,
+  readHolderOf,
+  removeEntry,
+  removeNote,
+  writeEntry,
+} from '../host/index-files.ts'
 import { hasLink } from '../host/machine.ts'
 import { isSameNamespace, type Sandbox } from '../host/sandbox.ts'
 import {
@@ -27,7 +35,7 @@ import {
   writeBootNote,
 } from '../host/store.ts'
 import { type Call, dataDirOf, isEntryDead, isMakerAlive } from './call.ts'
-import { orReclaim } from './reclaim.ts'
+import { orReclaim } from './or-reclaim.ts'
 import { emptied, withoutPrefix } from './victims.ts'
 
 export interface Wish {
@@ -103,7 +111,9 @@ async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string
         },
       })
       for (const address of left) {
-        if (!taken.some(({ ip }) => formatIp(ip) === address)) release(store, address, call.owner)
+        if (taken.some(({ ip }) => formatIp(ip) === address)) continue
+        release(store, address, call.owner)
+        removeNote(call.indexFolder, address, call.key)
       }
       const assigned = taken.map(({ ip, range }) => ({
         cidr: { ip, prefix: range.subnet.prefix },

@@ -11,7 +11,7 @@ import { throwFailures } from '../host/sweep.ts'
 import { type Call, callOf, networkOf } from './call.ts'
 import { livingHolderIn, nameOf, parseWish } from './claim.ts'
 import { readDns } from './dns.ts'
-import { orReclaim } from './reclaim.ts'
+import { orReclaim } from './or-reclaim.ts'
 import { withoutPrefix } from './victims.ts'
 
 /** @returns the result document of ADD, '' for the other verbs */

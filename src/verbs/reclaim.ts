@@ -1,10 +1,9 @@
 /**
- * Frees what the dead hold, when addresses run out and on the first ADD after a boot. Without it a node whose power
- * failed, or whose runtime crashed, would run out of addresses: nobody sends DEL for those pods.
+ * Frees what the dead hold; `or-reclaim.ts` says when. Without it a node whose power failed, or whose runtime crashed,
+ * would run out of addresses: nobody sends DEL for those pods.
  */
 import * as engine from '#engine'
 import { parseLabel } from '../core/attachment.ts'
-import { CODE, Fault } from '../core/fault.ts'
 import { line } from '../core/line.ts'
 import { bootId, listEntries } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
@@ -24,36 +23,11 @@ import {
   writeBootNote,
 } from '../host/store.ts'
 import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
-import { type Call, isEntryDead, type Network } from './call.ts'
+import { isEntryDead, type Network } from './call.ts'
 import { addressesOf, withoutPrefix } from './victims.ts'
 
 /** Where a pod of the network can be seen: as a port of the bridge, or, in the role host-local, nowhere. */
 export type Sight = 'bridge' | 'none'
-
-/**
- * Does work that reserves addresses; first of a boot, and again when there was none free, with what the dead held.
- * What can't be reclaimed fails no ADD that finds an address all the same.
- */
-export async function orReclaim<T>(call: Call, work: () => Promise<T>, sight: Sight = 'bridge'): Promise<T> {
-  if (readBootNote(call.storeFolder) !== bootId()) await bestEffort(call, sight)
-  try {
-    return await work()
-  } catch (error) {
-    const isFull = error instanceof Fault && (error.code === CODE.exhausted || error.code === CODE.conflict)
-    if (!isFull || (await bestEffort(call, sight)) === 0) throw error
-    return work()
-  }
-}
-
-async function bestEffort(call: Call, sight: Sight): Promise<number> {
-  try {
-    return await reclaim(call, sight, call.owner)
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
-    engine.writeStderr(`pontoon: could not reclaim what the dead hold: ${text}\n`)
-    return 0
-  }
-}
 
 /**
  * Frees what is provably dead: attachments of the index whose namespace and host end are gone; reservations that the

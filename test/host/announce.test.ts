@@ -3,7 +3,18 @@ import { CODE } from '../../src/core/fault.ts'
 import { announce, type Pod } from '../../src/host/announce.ts'
 import { openSession } from '../../src/host/session.ts'
 import { ip } from '../core/seen.ts'
-import { type Expected, engine, events, followScripts, IP, inside, type Line, printed, script } from './scripted.ts'
+import {
+  type Expected,
+  engine,
+  events,
+  files,
+  followScripts,
+  IP,
+  inside,
+  type Line,
+  printed,
+  script,
+} from './scripted.ts'
 
 vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
 followScripts()
@@ -97,6 +108,20 @@ test('a port that does not forward for long is not waited for', async () => {
 
 test('a port that has gone is not waited for', async () => {
   await run(pod, [{ told: 'addr show dev veth1\n', complains: 'Command failed -:1\n' }], [ARP])
+})
+
+test('where /sys has the port, ip is not asked', async () => {
+  files.set('/sys/class/net/veth1/operstate', 'up\n')
+  files.set('/sys/class/net/veth1/brport/state', '3\n')
+  await run(pod, [], [ARP])
+  expect(engine.monotonic()).toBe(0)
+})
+
+test('a port that /sys has, and that does not forward for long, is not waited for', async () => {
+  files.set('/sys/class/net/veth1/operstate', 'lowerlayerdown\n')
+  await run(pod, [], [ARP])
+  expect(engine.monotonic()).toBeGreaterThan(200)
+  expect(engine.monotonic()).toBeLessThan(300)
 })
 
 const showPod = (...addresses: object[]): Line => ({

@@ -6,6 +6,7 @@ import {
   hasInetNat,
   hasLink,
   keepRouterAdvertisements,
+  readPort,
   readSysctl,
   writeSysctl,
 } from '../../src/host/machine.ts'
@@ -83,4 +84,17 @@ test.each<[name: string, has: [string, string][], id: string]>([
 ])('the hardware address of a bridge stands for %s and the name', (_, has, id) => {
   for (const [path, content] of has) files.set(path, content)
   expect(bridgeMac('cni0')).toBe(bridgeMacOf(id, 'cni0'))
+})
+
+test.each([
+  [{}, undefined],
+  [{ operstate: 'up' }, 'forwards'],
+  [{ operstate: 'unknown' }, 'forwards'],
+  [{ operstate: 'lowerlayerdown' }, 'waits'],
+  [{ operstate: 'up', 'brport/state': '3' }, 'forwards'],
+  [{ operstate: 'up', 'brport/state': '2' }, 'waits'],
+  [{ operstate: 'down', 'brport/state': '3' }, 'waits'],
+])('a port with %o in /sys: %s', (states, want) => {
+  for (const [name, state] of Object.entries(states)) files.set(`/sys/class/net/veth1/${name}`, `${state}\n`)
+  expect(readPort('veth1')).toBe(want)
 })
