@@ -6,6 +6,7 @@ declare module 'qjs:os' {
   export const O_RDWR: number
   export const O_CREAT: number
   export const O_EXCL: number
+  export const O_APPEND: number
   export const O_TRUNC: number
   export const S_IFMT: number
   export const S_IFREG: number

@@ -512,6 +512,15 @@ export const PLUGIN_KEYS: Keys = {
     since,
     text: "Leaves the container's interface down. Not together with `ipam`.",
   },
+  log: {
+    shape: safePath,
+    whenAbsent: 'no log, unless PONTOON_LOG in the environment names a file',
+    example: '/var/log/pontoon.jsonl',
+    origin: own,
+    since: '0.1.0',
+    text: 'A file to which each call appends one line of JSON: verb, network, container, pod, duration, outcome. docs/commands.md tells its shape. A call never fails for it.',
+    differs: IGNORED,
+  },
   portIsolation: {
     shape: flag,
     default: false,

@@ -36,6 +36,8 @@ export const optRoutes = once(() => {
 
 export const optDns = opt(keyed({ nameservers: optTexts, domain: optText, search: optTexts, options: optTexts }))
 
+const optPath = () => opt(v.pipe(text, v.check(isSafePath, 'an absolute path without ..')))
+
 /** Keys of `ipam` when it is host-local's. Those of a range at this level are the form with a single range. */
 export const ipamSchema = once(() =>
   keyed({
@@ -48,7 +50,7 @@ export const ipamSchema = once(() =>
     ranges: optRangeSets(),
     routes: optRoutes(),
     resolvConf: optText,
-    dataDir: opt(v.pipe(text, v.check(isSafePath, 'an absolute path without ..'))),
+    dataDir: optPath(),
   }),
 )
 
@@ -116,6 +118,7 @@ export const netConfSchema = once(() => {
     'cni.dev/valid-attachments': attachments,
     'cni.dev/attachments': attachments,
     disableGC: optFlag,
+    log: optPath(),
   })
 })
 

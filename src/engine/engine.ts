@@ -116,6 +116,8 @@ export interface Engine {
   createFile(path: string, content: string, mode: number): void
   /** Overwrites a file that exists (a sysctl, say): `ENOENT` when there is none. Nothing is created. */
   overwriteFile(path: string, content: string): void
+  /** Appends to a file in one write, so that lines of many processes don't mix. Made with this mode when it is not there. */
+  appendFile(path: string, content: string, mode: number): void
   /** Copies any bytes into a file that must not exist (`EEXIST`), mode `mode`. A failure leaves no file. */
   copyFile(from: string, to: string, mode: number): void
   /** Makes a symbolic link, which need not lead anywhere; there must be nothing of its name (`EEXIST`). */

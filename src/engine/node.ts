@@ -3,6 +3,7 @@ import { type Engine, isFileError } from './engine.ts'
 import { attempt, readAll, writeAll } from './node/files.ts'
 
 export {
+  appendFile,
   canWrite,
   closeFile,
   copyFile,

@@ -7,6 +7,7 @@ import { readAll, writeAll } from './quickjs/files.ts'
 import { encode } from './quickjs/utf8.ts'
 
 export {
+  appendFile,
   canWrite,
   closeFile,
   copyFile,

@@ -71,6 +71,13 @@ export const checks: Readonly<Record<string, Check>> = {
     equal(engine.listDirectory(directory), [])
     throws('EISDIR', () => engine.overwriteFile(directory, 'x'))
   },
+  'appending adds to what is there, and makes the file when there is none': (engine, directory) => {
+    engine.appendFile(`${directory}/a`, 'one\n', 0o600)
+    engine.appendFile(`${directory}/a`, 'zwei ü\n', 0o644)
+    equal(engine.readFile(`${directory}/a`), 'one\nzwei ü\n')
+    throws('EISDIR', () => engine.appendFile(directory, 'x', 0o600))
+    throws('ENOENT', () => engine.appendFile(`${directory}/none/a`, 'x', 0o600))
+  },
   'a copy has the same bytes, whatever they are, and the mode given': async (engine, directory) => {
     const program = '/usr/bin/stat'
     engine.copyFile(program, `${directory}/copy`, 0o755)

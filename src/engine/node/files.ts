@@ -76,6 +76,14 @@ export function overwriteFile(path: string, content: string): void {
   writeAndClose(descriptor, path, content)
 }
 
+export function appendFile(path: string, content: string, mode: number): void {
+  writeAndClose(
+    attempt('open', path, () => fs.openSync(path, 'a', mode)),
+    path,
+    content,
+  )
+}
+
 /** A network file system may tell of a failed write only when the file is closed. */
 function writeAndClose(descriptor: number, path: string, content: string): void {
   try {

@@ -62,6 +62,11 @@ export function overwriteFile(path: string, content: string): void {
   checked(writeAndClose(descriptor, content), 'write', path)
 }
 
+export function appendFile(path: string, content: string, mode: number): void {
+  const descriptor = checked(os.open(plain(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode), 'open', path)
+  checked(writeAndClose(descriptor, content), 'write', path)
+}
+
 /** A network file system may tell of a failed write only when the file is closed. */
 function writeAndClose(descriptor: number, content: string): number {
   const written = writeAll(descriptor, encode(content))
