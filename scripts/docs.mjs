@@ -1,4 +1,7 @@
-/** `npm run docs`: makes conf/pontoon.schema.json and docs/configuration.md from the table in scripts/docs/keys.ts. */
+/**
+ * `npm run docs`: makes conf/pontoon.schema.json and docs/configuration.md from the table in scripts/docs/keys.ts, and
+ * docs/pontoon.8 from the registry of commands.
+ */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './build/bundle.mjs'

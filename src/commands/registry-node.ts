@@ -1,5 +1,6 @@
 /** The commands about this node's networks, for the registry. */
 import { command } from './command.ts'
+import type { CompletionFlags } from './completion.ts'
 import type { DoctorFlags } from './doctor.ts'
 import type { GcFlags } from './gc.ts'
 import type { LeasesFlags } from './leases.ts'
@@ -173,6 +174,33 @@ with what takes it back; or why the call would be refused. Changes nothing. What
 function verbOf(word: string): 'ADD' | 'DEL' | 'GC' {
   if (word === 'ADD' || word === 'DEL' || word === 'GC') return word
   throw new RangeError(`expected ADD, DEL or GC; found "${word}"`)
+}
+
+const SHELLS = ['bash', 'zsh', 'fish', 'networks'] as const
+type Shell = (typeof SHELLS)[number]
+
+export const completion = command<CompletionFlags, [shell: Shell]>({
+  brief: 'A script by which a shell completes the words of pontoon',
+  description: `Prints the script for bash, zsh or fish; its first line says where it goes. "networks" prints the names of the
+node's networks, which is what the scripts ask for.`,
+  examples: [
+    'pontoon completion bash >/usr/share/bash-completion/completions/pontoon',
+    'source <(pontoon completion zsh)',
+  ],
+  parameters: {
+    flags: { confDir: CONF_FLAG },
+    positional: {
+      kind: 'tuple',
+      parameters: [{ brief: 'bash, zsh or fish', parse: shellOf, placeholder: 'shell' }],
+    },
+  },
+  load: () => import('./completion.ts'),
+})
+
+function shellOf(word: string): Shell {
+  const shell = SHELLS.find((name) => name === word)
+  if (shell) return shell
+  throw new RangeError(`expected bash, zsh or fish; found "${word}"`)
 }
 
 export const NODE_COMMANDS = { doctor, leases, topology, plan, gc, repair }

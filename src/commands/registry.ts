@@ -4,7 +4,7 @@
  */
 import { command } from './command.ts'
 import type { InstallFlags } from './install.ts'
-import { NODE_COMMANDS } from './registry-node.ts'
+import { completion, NODE_COMMANDS } from './registry-node.ts'
 import type { UninstallFlags } from './uninstall.ts'
 
 const FOLDER = '/opt/cni/bin'
@@ -89,4 +89,4 @@ before. What somebody changed since is left alone. Running pods keep their netwo
   load: () => import('./uninstall.ts'),
 })
 
-export const COMMANDS = { ...NODE_COMMANDS, install, uninstall }
+export const COMMANDS = { ...NODE_COMMANDS, install, uninstall, completion }
