@@ -4,7 +4,7 @@
  */
 import * as engine from '#engine'
 import { type Attachment, digest, keyOf } from '../core/attachment.ts'
-import { draftOf, listIfThere, readIfThere, removeIfThere, replaceFile } from './files.ts'
+import { draftOf, listIfThere, readIfThere, removeIfThere, replaceFile, statIfThere } from './files.ts'
 
 export const RUN_FOLDER = '/run/pontoon'
 const DEFAULT_DATA_DIR = '/var/lib/cni/networks'
@@ -106,6 +106,14 @@ export function listEntries(folder: string): readonly IndexEntry[] {
   return listIfThere(folder)
     .filter((name) => /^[0-9a-f]{32}$/.test(name))
     .flatMap((name) => parseEntry(readIfThere(`${folder}/${name}`) ?? '') ?? [])
+}
+
+/** The entries of all networks but this folder's. */
+export function listEntriesElsewhere(folder: string): readonly IndexEntry[] {
+  return listIfThere(RUN_FOLDER)
+    .map((name) => `${RUN_FOLDER}/${name}`)
+    .filter((other) => other !== folder && statIfThere(other)?.kind === 'directory')
+    .flatMap(listEntries)
 }
 
 /** This boot's ID (random(4)): an entry of another one names nothing that still lives. */

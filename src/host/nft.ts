@@ -19,7 +19,7 @@ export interface NftProcess {
 
 export interface NftFailure {
   /** ENOENT: table, chain, set or element is not there. EEXIST: is there already. */
-  readonly code: 'ENOENT' | 'EEXIST' | 'EOPNOTSUPP' | 'other'
+  readonly code: 'ENOENT' | 'EEXIST' | 'EOPNOTSUPP' | 'ETIMEDOUT' | 'other'
   readonly text: string
 }
 
@@ -56,6 +56,7 @@ function readFailure(exit: Exit): NftFailure | undefined {
   const text = exit.timedOut
     ? `nft did not end within ${LIFETIME / 1000} s and was killed`
     : first.replace(/^.*Error: /, '')
+  if (exit.timedOut) return { code: 'ETIMEDOUT', text }
   if (/No such file or directory|does not exist/.test(text)) return { code: 'ENOENT', text }
   if (/File exists/.test(text)) return { code: 'EEXIST', text }
   if (/Operation not supported|Protocol not supported/.test(text)) return { code: 'EOPNOTSUPP', text }
@@ -97,6 +98,9 @@ export async function removeElements(process: NftProcess, scripts: readonly (rea
 }
 
 export function nftFault(failure: NftFailure): Fault {
+  if (failure.code === 'ETIMEDOUT') {
+    return new Fault(CODE.tryAgain, `nft: ${failure.text}`, 'something holds nf_tables up; try again later')
+  }
   const remedy =
     failure.code === 'EOPNOTSUPP'
       ? 'the kernel lacks nf_tables NAT (CONFIG_NF_TABLES, CONFIG_NFT_NAT, CONFIG_NFT_MASQ), or for macspoofchk the ' +

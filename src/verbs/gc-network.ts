@@ -8,7 +8,7 @@ import { line } from '../core/line.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { gatewayDeviceOf, gatewayPortOf } from '../core/vlans.ts'
 import { listIfThere, removeIfThere, statIfThere } from '../host/files.ts'
-import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
+import { listEntries, listEntriesElsewhere } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { bridgeMac, hasInetNat, hasLink } from '../host/machine.ts'
 import { type NftObject, nftFault, readTable, runNft } from '../host/nft.ts'
@@ -84,7 +84,7 @@ export function removalOf(
 /** A bridge that another network's attachments may be about to use stays. */
 async function clearLinks(network: Network): Promise<readonly unknown[]> {
   const { bridge } = network.netconf
-  if (!hasLink(bridge) || isUsedByOthers(bridge)) return []
+  if (!hasLink(bridge) || isUsedByOthers(network)) return []
   const session = openSession()
   try {
     await removeLinks(network, session)
@@ -120,9 +120,6 @@ function hasUpper(name: string): boolean {
   return listIfThere(`/sys/class/net/${name}`).some((entry) => entry.startsWith('upper_'))
 }
 
-function isUsedByOthers(bridge: string): boolean {
-  const folders = listIfThere(RUN_FOLDER).map((name) => `${RUN_FOLDER}/${name}`)
-  return folders
-    .filter((folder) => statIfThere(folder)?.kind === 'directory')
-    .some((folder) => listEntries(folder).some((entry) => entry.bridge === bridge))
+function isUsedByOthers({ indexFolder, netconf }: Network): boolean {
+  return listEntriesElsewhere(indexFolder).some((entry) => entry.bridge === netconf.bridge)
 }

@@ -6,7 +6,7 @@ import * as engine from '#engine'
 import type { Request } from '../cni/request.ts'
 import { type Attachment, parseLabel } from '../core/attachment.ts'
 import type { SeenLink } from '../core/resource.ts'
-import { type IndexEntry, listEntries } from '../host/index-files.ts'
+import { type IndexEntry, listEntries, listEntriesElsewhere } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasInetNat } from '../host/machine.ts'
 import { readRules } from '../host/nft.ts'
@@ -47,7 +47,8 @@ export async function findGarbage(
 ): Promise<{ readonly victims: readonly Victim[]; readonly also: readonly (() => Promise<void>)[] }> {
   const { netconf } = network
   const entries = listEntries(network.indexFolder)
-  const spares = sparing(netconf.validAttachments, entries)
+  const neighbours = entriesBeside(network)
+  const spares = sparing(netconf.validAttachments, entries, neighbours)
   const [links, masquerade] = await Promise.all([
     readVeths(),
     lookUpTool('nft') === undefined ? NO_MASQUERADE : readRules(hasInetNat()),
@@ -62,7 +63,7 @@ export async function findGarbage(
       elementsNamed(masquerade, traced.attachment).filter(isFree),
     ),
   )
-  const named = sparedBy(network, entries)
+  const named = sparedBy(network, entries, neighbours)
   const also: (() => Promise<void>)[] = []
   const foreign = await ofReference({ netconf, victims, spared: named, kept }, also)
   const others = named
@@ -84,14 +85,25 @@ async function ofReference(garbage: Garbage, also: (() => Promise<void>)[]): Pro
   }
 }
 
+/** Attachments of a network of the same name that keeps its addresses in another folder: another runtime's. */
+function entriesBeside({ netconf, indexFolder }: Network): readonly IndexEntry[] {
+  return listEntriesElsewhere(indexFolder).filter((entry) => entry.network === netconf.name)
+}
+
 /** With a list: those in it, and those whose ADD is under way; undefined without. */
-function sparedBy({ netconf }: Network, entries: readonly IndexEntry[]): readonly Attachment[] | undefined {
+function sparedBy(
+  { netconf }: Network,
+  entries: readonly IndexEntry[],
+  neighbours: readonly IndexEntry[],
+): readonly Attachment[] | undefined {
   if (!netconf.validAttachments) return undefined
-  return [...netconf.validAttachments, ...entries.filter(isMakerAlive)].map(({ containerID, ifname }) => ({
-    network: netconf.name,
-    containerID,
-    ifname,
-  }))
+  return [...netconf.validAttachments, ...entries.filter(isMakerAlive), ...neighbours].map(
+    ({ containerID, ifname }) => ({
+      network: netconf.name,
+      containerID,
+      ifname,
+    }),
+  )
 }
 
 /** The addresses of those that stay: `containerID address`. */
@@ -105,13 +117,17 @@ function keptBy({ storeFolder }: Network, entries: readonly IndexEntry[], spares
 }
 
 /** With a list: those in it, and those whose ADD is under way. Without: all but the dead. */
-function sparing(valid: Request['netconf']['validAttachments'], entries: readonly IndexEntry[]): Spares {
+function sparing(
+  valid: Request['netconf']['validAttachments'],
+  entries: readonly IndexEntry[],
+  neighbours: readonly IndexEntry[],
+): Spares {
   const key = ({ containerID, ifname }: Pick<Attachment, 'containerID' | 'ifname'>) => `${containerID}\n${ifname}`
   if (!valid) {
     const dead = new Set(entries.filter(isEntryDead).map(key))
     return (attachment) => !dead.has(key(attachment))
   }
-  const spared = new Set([...valid, ...entries.filter(isMakerAlive)].map(key))
+  const spared = new Set([...valid, ...entries.filter(isMakerAlive), ...neighbours].map(key))
   const ids = new Set(valid.map(({ containerID }) => containerID))
   // A file of the oldest format names the container alone.
   return (attachment) => spared.has(key(attachment)) || (attachment.ifname === '' && ids.has(attachment.containerID))

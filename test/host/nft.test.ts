@@ -77,7 +77,7 @@ test('another failure is not tried again', async () => {
 })
 
 test.each<[name: string, exit: object, message: string]>([
-  ['the deadline', { status: 137, timedOut: true }, 'nft: nft did not end within 60 s and was killed'],
+  ['the deadline', { status: 137, timedOut: true }, 'nft: nft did not end within 25 s and was killed'],
   ['a status alone', { status: 3 }, 'nft: nft ended with status 3'],
   ['words of their own', { status: 127, stderr: 'nft: not found\nmore\n' }, 'nft: nft: not found'],
 ])('failures are told by %s', async (_, exit, message) => {

@@ -146,7 +146,7 @@ test.each<[name: string, exit: object, code: number, details: string]>([
     'nsenter: reassociate to namespace failed: Invalid argument',
   ],
   ['by somebody', { status: 137 }, CODE.tool, 'status 137'],
-  ['by the deadline', { status: 137, timedOut: true }, CODE.tryAgain, 'it did not end within 60 s and was killed'],
+  ['by the deadline', { status: 137, timedOut: true }, CODE.tryAgain, 'it did not end within 25 s and was killed'],
 ])('a process that dies over a question, %s, is not waited for', async (_, exit, code, details) => {
   script({
     argv: inside(...IP),
@@ -171,7 +171,7 @@ test('a process that dies once it has answered is told at the end', async () => 
 })
 
 test.each<[name: string, exit: object, text: string]>([
-  ['that is killed by the deadline', { status: 137, timedOut: true }, 'it did not end within 60 s and was killed'],
+  ['that is killed by the deadline', { status: 137, timedOut: true }, 'it did not end within 25 s and was killed'],
   ['that is killed by somebody', { status: 137 }, 'status 137'],
   ['that is no iproute2', { status: 255, stderr: 'Option "-force" is unknown.\n' }, 'Option "-force" is unknown.'],
 ])('a process %s is an error of no line', async (_, exit, text) => {
