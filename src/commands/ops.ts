@@ -13,7 +13,7 @@ function textOf(op: Op, netns: string): readonly string[] {
     case 'bridge':
       return [`bridge ${op.line}`]
     case 'nft':
-      return op.lines.map((line) => `nft '${line}'`)
+      return [`nft '${op.lines.join('; ')}'`]
     case 'iptables':
       return op.lines.map((line) => `${op.family === 4 ? 'iptables' : 'ip6tables'} -t nat ${line}`)
     case 'sysctl':

@@ -1,11 +1,12 @@
 /** What is known of a network without asking the kernel for more than whether things are there. */
 import * as engine from '#engine'
 import type { RangeSet } from '../core/ranges.ts'
-import { listEntries } from '../host/index-files.ts'
+import { type IndexEntry, listEntries } from '../host/index-files.ts'
 import { readLeases, reservedAt } from '../host/leases.ts'
 import { hasOwnIpam, isEntryDead } from '../verbs/call.ts'
 import { parseWish } from '../verbs/claim.ts'
-import { type Known, type LeaseRow, type RangeUse, rowsOf, usage } from './leases/rows.ts'
+import { withoutPrefix } from '../verbs/victims.ts'
+import { compareAddresses, type Known, type LeaseRow, type RangeUse, rowsOf, usage } from './leases/rows.ts'
 import type { NodeNetwork } from './networks.ts'
 
 export interface NetworkView {
@@ -18,7 +19,9 @@ export interface NetworkView {
 
 export function viewOf(network: NodeNetwork): NetworkView {
   const { storeFolder, indexFolder } = network
-  const known = listEntries(indexFolder).map((entry) => ({ entry, isDead: isEntryDead(entry) }))
+  const known = listEntries(indexFolder)
+    .toSorted((a, b) => compareAddresses(firstOf(a), firstOf(b)))
+    .map((entry) => ({ entry, isDead: isEntryDead(entry) }))
   const sets = setsOf(network)
   const rows = rowsOf(readLeases(storeFolder), known, (address) => reservedAt(storeFolder, address))
   const reserved = rows.filter((row) => row.reserved).map(({ address }) => address)
@@ -29,6 +32,10 @@ export function viewOf(network: NodeNetwork): NetworkView {
 export function setsOf({ netconf, file }: NodeNetwork): readonly RangeSet[] {
   if (file === '' || !hasOwnIpam(netconf)) return []
   return parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, []).sets
+}
+
+function firstOf({ addresses }: IndexEntry): string {
+  return withoutPrefix(addresses[0] ?? '')
 }
 
 export function ageOf({ since }: LeaseRow): number | undefined {

@@ -49,7 +49,7 @@ function typed({ run }: Repair): string {
   return linesOf(run).join(' && ')
 }
 
-function local(check: string, { resource, reason }: Repair, why: string, fix: string): Local {
+function local(check: Finding['check'], { resource, reason }: Repair, why: string, fix: string): Local {
   return { check, level: 'error', what: `${nameOf(resource)}: ${reason}`, why, fix, isSafe: true }
 }
 
@@ -63,7 +63,7 @@ function whyOfSysctl({ resource }: Repair): string {
   return isIpv6 ? 'the bridge can’t have the IPv6 gateway' : 'the node drops what pods send beyond their network'
 }
 
-function grouped(steps: readonly Repair[], check: string, why: string, fix: string): readonly Local[] {
+function grouped(steps: readonly Repair[], check: Finding['check'], why: string, fix: string): readonly Local[] {
   const [first] = steps
   if (!first) return []
   const more = steps.length > 1 ? ` (and ${steps.length - 1} more)` : ''

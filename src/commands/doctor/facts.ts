@@ -71,9 +71,43 @@ export interface Facts {
   readonly networks: readonly NetworkFacts[]
 }
 
+/** Each has its section in docs/runbooks.md. */
+export const FINDINGS = [
+  'rights',
+  'tool-missing',
+  'kernel-nftables',
+  'kernel-vlans',
+  'bridge-vlans',
+  'br-netfilter',
+  'conf-invalid',
+  'conf-duplicate',
+  'conf-first',
+  'subnet-overlap',
+  'subnet-elsewhere',
+  'store-unusable',
+  'lock-held',
+  'bridge-foreign',
+  'bridge-gone',
+  'bridge-down',
+  'gateway-missing',
+  'gateway-conflict',
+  'forwarding-off',
+  'port-wrong',
+  'masquerade-missing',
+  'spoofcheck-missing',
+  'pod-cut-off',
+  'forward-drop',
+  'range-full',
+  'range-nearly-full',
+  'lease-lost',
+  'lease-dead',
+  'lease-ownerless',
+  'rule-orphan',
+  'mtu',
+] as const
+
 export interface Finding {
-  /** The check's name, which is the runbook's heading, too. */
-  readonly check: string
+  readonly check: (typeof FINDINGS)[number]
   readonly level: 'error' | 'warning'
   /** '' when it is the node's. */
   readonly network: string

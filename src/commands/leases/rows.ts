@@ -65,7 +65,7 @@ function partOf(one: Known | undefined, reserved: number | undefined) {
   return { pod, netns, hostVeth, since: time, state: one.isDead ? ('dead' as const) : ('live' as const) }
 }
 
-function compareAddresses(a: string, b: string): number {
+export function compareAddresses(a: string, b: string): number {
   const [one, other] = [parseIp(a), parseIp(b)]
   if (!one || !other) return a < b ? -1 : 1
   if (one.family !== other.family) return one.family - other.family
