@@ -79,3 +79,14 @@ declare module 'qjs:std' {
 
 /** argv of the process. */
 declare const scriptArgs: readonly string[]
+
+/** Of scripts/build/spawn.c: the process ID, or -1. Not there on a plain engine. */
+declare const spawnProgram:
+  | ((
+      words: readonly string[],
+      environment: readonly string[],
+      stdin: number,
+      stdout: number,
+      stderr: number,
+    ) => number)
+  | undefined

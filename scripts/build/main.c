@@ -3,8 +3,10 @@
  * only when it is imported: to read all of the bytecode takes twice as long as the rest of the start. Nothing is ever
  * loaded from the disk.
  */
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 #include "quickjs-libc.h"
 #include "modules.c" /* made by qjsc; defines MODULES, the entry first */
 
@@ -14,6 +16,7 @@ static const struct {
     size_t size;
 } modules[] = { MODULES };
 
+JSValue js_spawn_program(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv); /* spawn.c */
 JSModuleDef *js_init_module_std(JSContext *ctx, const char *name);
 JSModuleDef *js_init_module_os(JSContext *ctx, const char *name);
 
@@ -34,8 +37,20 @@ static JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque)
     return NULL;
 }
 
+/* What is opened must not come to stand where stdin, stdout or stderr is closed: answers would go into it. */
+static void keep_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    keep_standard_streams();
     JSRuntime *runtime = JS_NewRuntime();
     if (!runtime)
         return 1;
@@ -51,6 +66,9 @@ int main(int argc, char **argv)
     /* As Node.js does: a rejection that nobody handles ends the program with status 1, and is told on stderr. */
     JS_SetHostPromiseRejectionTracker(runtime, js_std_promise_rejection_tracker, NULL);
     js_std_add_helpers(ctx, argc, argv);
+    JSValue global = JS_GetGlobalObject(ctx);
+    JS_SetPropertyStr(ctx, global, "spawnProgram", JS_NewCFunction(ctx, js_spawn_program, "spawnProgram", 5));
+    JS_FreeValue(ctx, global);
     js_std_eval_binary(ctx, modules[0].code, modules[0].size, 0);
     int failed = js_std_loop(ctx);
     if (failed)

@@ -19,9 +19,8 @@ const run = promisify(execFile)
 const engineFiles = ['quickjs', 'quickjs-libc', 'libregexp', 'libunicode', 'dtoa']
 const compileFlags = ['-O3', '-D_GNU_SOURCE', '-funsigned-char', '-fwrapv', '-ffunction-sections', '-fdata-sections']
 const shim = (name) => join(root, 'scripts/build', `${name}.c`)
-const shims = ['-Wl,--wrap=poll,--wrap=execve', shim('poll'), shim('nsenter')]
 const libraries = ['-lm', '-lpthread', '-ldl']
-const linkFlags = ['-Wl,--gc-sections', ...shims, ...libraries]
+const linkFlags = ['-Wl,--gc-sections', '-Wl,--wrap=poll', shim('poll'), ...libraries]
 const staticFlags = ['-static-pie', shim('static'), '-Wl,--wrap=dlsym,--wrap=dlopen,--wrap=dlerror']
 
 /** The tools of an architecture. The compiler `qjsc` always runs here: its bytecode is the same for both. */
@@ -45,7 +44,7 @@ export async function buildQuickjs({ entry, output, arch = process.arch, linking
     const made = join(work, 'pontoon')
     const flags = linking === 'dynamic' ? linkFlags : [...staticFlags, ...linkFlags]
     const include = ['-I', source.directory, '-I', work]
-    await run(target.cc, ['-O1', ...include, '-o', made, shim('main'), ...engine.objects, ...flags])
+    await run(target.cc, ['-O1', ...include, '-o', made, shim('main'), shim('spawn'), ...engine.objects, ...flags])
     await run(target.strip, ['-s', made])
     await run('mv', ['-f', made, output]) // another file system, perhaps; and it may be running
   } finally {
