@@ -1,7 +1,7 @@
 /**
  * `npm run release [-- FOLDER]`: the tarballs of a release, for both architectures, in dist/release/.
  *
- * The same commit on the same toolchain gives the same bytes: nothing of the time, the folder or the one who builds gets
+ * The same commit on the same toolchain gives the same bytes: nothing of the time, the folder or the builder gets
  * in. SOURCE_DATE_EPOCH says otherwise what time the files bear; without it, it is the commit's.
  */
 import { execFileSync } from 'node:child_process'
