@@ -1,5 +1,5 @@
 /** What people and programs do to a node, and what doctor is to say of it. */
-import { putConf } from './commands.ts'
+import { end, putConf } from './commands.ts'
 import type { Json, Lab } from './lab.ts'
 import { add, BRIDGE, conf } from './plugin.ts'
 
@@ -59,14 +59,14 @@ export const BREAKS: readonly Break[] = [
     fix: /pontoon gc t --apply$/,
     damage: (lab) => {
       add(lab, 'b', conf(TWO))
-      lab.must('ip', 'netns', 'del', 'a')
+      end(lab, 'a')
     },
   },
   {
     name: 'a dead lease',
     check: 'lease-dead',
     fix: /pontoon gc t --apply$/,
-    damage: (lab) => lab.must('ip', 'netns', 'del', 'a'),
+    damage: (lab) => end(lab, 'a'),
   },
   {
     name: 'a reservation that was lost',

@@ -1,6 +1,6 @@
 /** The operator's commands on a node that lives, and on one that somebody has broken. */
 import { describe, expect, test } from 'vitest'
-import { putConf, tool, toolJson } from './commands.ts'
+import { end, putConf, tool, toolJson } from './commands.ts'
 import { forEachExecutable } from './executables.ts'
 import { openLab } from './lab.ts'
 import { age, packetFilter, snapshot, store } from './observe.ts'
@@ -14,7 +14,7 @@ forEachExecutable((executable) => {
       const pod = 'K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web;K8S_POD_INFRA_CONTAINER_ID=x'
       const live = add(lab, 'a', conf(), { args: pod })
       add(lab, 'b')
-      lab.must('ip', 'netns', 'del', 'b')
+      end(lab, 'b')
       lab.must('sh', '-c', 'printf "other\\r\\neth0" >/var/lib/cni/networks/t/10.9.0.77')
       const { networks } = toolJson(lab, 'leases', 't')
       const [net] = networks
@@ -54,7 +54,7 @@ forEachExecutable((executable) => {
       putConf(lab, conf())
       const live = add(lab, 'a')
       add(lab, 'b')
-      lab.must('ip', 'netns', 'del', 'b')
+      end(lab, 'b')
       const before = snapshot(lab)
       const listed = tool(lab, 'gc')
       expect(listed.stdout).toMatch(/pod-b\/eth0 +10\.9\.0\.3/)

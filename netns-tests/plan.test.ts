@@ -1,6 +1,6 @@
 /** `pontoon plan` tells what the verbs do then, and changes nothing; `pontoon topology` shows what is there. */
 import { describe, expect, test } from 'vitest'
-import { putConf, tool, toolWith } from './commands.ts'
+import { end, putConf, tool, toolWith } from './commands.ts'
 import { forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
 import { snapshot } from './observe.ts'
@@ -80,7 +80,7 @@ forEachExecutable((executable) => {
       add(lab, 'a')
       add(lab, 'b')
       expect(plan(lab, conf(), 'GC').steps).toEqual([])
-      lab.must('ip', 'netns', 'del', 'b')
+      end(lab, 'b')
       expect(lines(plan(lab, conf(), 'GC'))).toContain('release 10.9.0.3')
       const listed = plan(lab, conf({ 'cni.dev/valid-attachments': [] }), 'GC')
       expect(lines(listed)).toEqual(expect.arrayContaining(['release 10.9.0.2', 'release 10.9.0.3']))
