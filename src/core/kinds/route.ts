@@ -37,7 +37,10 @@ export const route: Kind<Of<'route'>> = {
 
 function candidatesFor(want: Of<'route'>, seen: Observed): readonly SeenRoute[] {
   const dst = formatCidr(want.dst)
-  return seen.routes.filter((have) => have.dst === dst && have.table === (want.table || MAIN))
+  const same = seen.routes.filter((have) => have.dst === dst)
+  const inPlace = same.filter((have) => have.table === (want.table || MAIN))
+  // A plugin behind in the chain, such as sbr, may have moved what asked for no table into one of its own.
+  return inPlace.length > 0 || want.table ? inPlace : same
 }
 
 /** Only what the configuration asks for is compared: the kernel fills in the rest. */
