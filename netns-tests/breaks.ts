@@ -90,6 +90,20 @@ export const BREAKS: readonly Break[] = [
     damage: (lab) => lab.must('nft', 'add element inet cni_plugins_masquerade pods-t-10.9.0.0/24 { 10.9.0.200 }'),
   },
   {
+    name: 'a pod whose address was removed',
+    check: 'pod-drift',
+    fix: /^nsenter --net=\/run\/netns\/a ip addr add 10\.9\.0\.2\/24 dev eth0 brd \+$/,
+    damage: (lab) => lab.must('ip', '-n', 'a', 'addr', 'del', '10.9.0.2/24', 'dev', 'eth0'),
+    // The kernel has taken the route with the address.
+    follow: (lab) => lab.must('ip', '-n', 'a', 'route', 'add', 'default', 'via', '10.9.0.1'),
+  },
+  {
+    name: 'a pod whose default route was removed',
+    check: 'pod-drift',
+    fix: /^nsenter --net=\/run\/netns\/a ip route replace 0\.0\.0\.0\/0 via 10\.9\.0\.1 dev eth0$/,
+    damage: (lab) => lab.must('ip', '-n', 'a', 'route', 'del', 'default'),
+  },
+  {
     name: 'a bridge that is down',
     check: 'bridge-down',
     fix: /^ip link set dev br-t up$/,

@@ -26,6 +26,7 @@ function networkFacts(name: string, subnet: string, keys: Partial<NetworkFacts> 
     ranges: usage(sets, []),
     repairs: { steps: [], obstacles: [] },
     cutOff: [],
+    inside: [],
     dead: [],
     orphans: [],
     isQuiet: true,

@@ -103,6 +103,18 @@ export const cutOff = ofEach(({ cutOff: pods }) =>
   }),
 )
 
+/** It may be the pod's own doing, where that has the rights: so it is told, and left. */
+export const podDrift = ofEach(({ inside }) =>
+  inside.map(({ entry: { pod, containerID }, what, lines }) => ({
+    check: 'pod-drift',
+    level: 'error',
+    what: `in ${pod ?? `container ${containerID}`}: ${what}`,
+    why: 'the pod can’t be reached, or can’t reach what is behind it',
+    fix: lines.join(' && '),
+    isSafe: false,
+  })),
+)
+
 /** Larger packets than the way out takes are lost where somebody filters ICMP. */
 export const mtu = ofEach(({ network: { netconf, file } }, { links, uplink }) => {
   const out = uplink === undefined ? undefined : links.get(uplink)

@@ -1,5 +1,5 @@
 /** The checks, in the order in which their findings are told: what stops everything first. */
-import { cutOff, drift, foreignBridge, mtu, obstacles } from './bridge.ts'
+import { cutOff, drift, foreignBridge, mtu, obstacles, podDrift } from './bridge.ts'
 import { firstPlace, names, overlap, readable, subnetElsewhere } from './conf.ts'
 import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
@@ -22,6 +22,7 @@ const CHECKS: readonly Check[] = [
   drift,
   obstacles,
   cutOff,
+  podDrift,
   forwarding,
   bridgeFilter,
   exhaustion,

@@ -4,6 +4,7 @@ import type { SeenLink } from '../../core/resource.ts'
 import type { IndexEntry } from '../../host/index-files.ts'
 import type { Tool } from '../../host/tools.ts'
 import type { ConfFile } from '../networks.ts'
+import type { InsideDrift } from '../repair/inside.ts'
 import type { Repairs } from '../repair/plan.ts'
 import type { NetworkView } from '../view.ts'
 
@@ -32,6 +33,8 @@ export interface LockFact {
 
 export interface NetworkFacts extends NetworkView {
   readonly repairs: Repairs
+  /** What pods lack on their own side. */
+  readonly inside: readonly InsideDrift[]
   /** Pods that live without a host end. */
   readonly cutOff: readonly IndexEntry[]
   /** Addresses that gc would free, and whatever else it would remove. */
@@ -96,6 +99,7 @@ export const FINDINGS = [
   'masquerade-missing',
   'spoofcheck-missing',
   'pod-cut-off',
+  'pod-drift',
   'forward-drop',
   'range-full',
   'range-nearly-full',

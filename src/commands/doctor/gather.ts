@@ -2,7 +2,7 @@
 import * as engine from '#engine'
 import { networkInComment } from '../../core/attachment.ts'
 import { setPrefix } from '../../core/kinds/masquerade.ts'
-import type { SeenMasquerade } from '../../core/resource.ts'
+import type { SeenLink, SeenMasquerade } from '../../core/resource.ts'
 import { isFileError } from '../../engine/engine.ts'
 import { chooseBackend } from '../../host/backend.ts'
 import { readIfThere } from '../../host/files.ts'
@@ -16,6 +16,7 @@ import { toolsOf } from '../../verbs/vlans.ts'
 import { findGarbageItems } from '../gc.ts'
 import { type ConfFile, type NodeNetwork, ownCommand } from '../networks.ts'
 import { cutOff } from '../repair/desired.ts'
+import { findInside } from '../repair/inside.ts'
 import { readAllLinks } from '../repair/look.ts'
 import { findRepairs } from '../repair.ts'
 import { type NetworkView, viewOf } from '../view.ts'
@@ -31,8 +32,9 @@ export async function gather(files: readonly ConfFile[]): Promise<Facts> {
   const problem = await nftProblem()
   const rules = hasNft && problem === '' ? await readRules(hasInetNat()) : NO_MASQUERADE
   const filter = readSysctl('net/bridge/bridge-nf-call-iptables')
+  const links: ReadonlyMap<string, SeenLink> = hasIp ? await readAllLinks() : new Map()
   const all: NetworkFacts[] = []
-  for (const network of networks) all.push(await gatherNetwork(network, rules, hasIp))
+  for (const network of networks) all.push(await gatherNetwork(network, { rules, links, hasIp }))
   return {
     command: ownCommand(),
     now: engine.now(),
@@ -42,7 +44,7 @@ export async function gather(files: readonly ConfFile[]): Promise<Facts> {
     installer: installerOf(),
     tools,
     nftProblem: problem,
-    links: hasIp ? await readAllLinks() : new Map(),
+    links,
     uplink: hasIp ? await readUplink() : undefined,
     bridgeFilter: filter === undefined ? undefined : filter === '1',
     hasKubeProxy: forwarding.some(({ accepts }) => accepts.some((rule) => rule.includes('KUBE-'))),
@@ -52,11 +54,18 @@ export async function gather(files: readonly ConfFile[]): Promise<Facts> {
   }
 }
 
-async function gatherNetwork(network: NodeNetwork, rules: SeenMasquerade, hasIp: boolean): Promise<NetworkFacts> {
+interface Node {
+  readonly rules: SeenMasquerade
+  readonly links: ReadonlyMap<string, SeenLink>
+  readonly hasIp: boolean
+}
+
+async function gatherNetwork(network: NodeNetwork, { rules, links, hasIp }: Node): Promise<NetworkFacts> {
   const view = viewOf(network)
   return {
     ...view,
     repairs: hasIp ? await findRepairs(view) : { steps: [], obstacles: [] },
+    inside: hasIp ? await findInside(view, links) : [],
     cutOff: cutOff(view),
     dead: hasIp ? await findGarbageItems(network) : [],
     orphans: orphansOf(view, rules),

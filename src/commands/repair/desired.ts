@@ -5,7 +5,7 @@ import { contains, parseCidr } from '../../core/ip.ts'
 import { line } from '../../core/line.ts'
 import type { RangeSet } from '../../core/ranges.ts'
 import type { Resource, SeenLink } from '../../core/resource.ts'
-import type { Assigned } from '../../core/routes.ts'
+import type { Assigned, RouteText } from '../../core/routes.ts'
 import { gatewayDeviceOf, gatewayPortOf } from '../../core/vlans.ts'
 import type { IndexEntry } from '../../host/index-files.ts'
 import { readLinks } from '../../host/ip-json.ts'
@@ -35,20 +35,26 @@ export async function desiredOf(view: NetworkView, links: ReadonlyMap<string, Se
     netconf.macspoofchk ? readMacs(living) : new Map<string, string>(),
     chainsOf(living),
   ])
-  return living.flatMap((entry) => desiredOfOne(view, entry, links, macs.get(entry.hostVeth), chains.get(entry)))
+  return living.flatMap((entry) =>
+    desiredOfOne(view, entry, { links, mac: macs.get(entry.hostVeth), natChain: chains.get(entry), routes: [] }),
+  )
 }
 
-function desiredOfOne(
-  { network: { netconf }, sets }: NetworkView,
-  entry: IndexEntry,
-  links: ReadonlyMap<string, SeenLink>,
-  mac: string | undefined,
-  natChain: string | undefined,
-): readonly Resource[] {
+interface Around {
+  readonly links: ReadonlyMap<string, SeenLink>
+  /** Of the interface inside; undefined: its frames are not looked at. */
+  readonly mac?: string | undefined
+  readonly natChain?: string | undefined
+  readonly routes: readonly RouteText[]
+}
+
+export function desiredOfOne(view: NetworkView, entry: IndexEntry, around: Around): readonly Resource[] {
+  const { netconf } = view.network
+  const { links, mac, natChain, routes } = around
   const device = gatewayDeviceOf(netconf)
   const have = links.get(device)
   const masks = entry.masquerade !== 'none'
-  const desired = describe({
+  return describe({
     options: {
       ...netconf,
       macspoofchk: netconf.macspoofchk && mac !== undefined,
@@ -67,11 +73,15 @@ function desiredOfOne(
       natChain,
       vlanGateway: { port: have?.peerName ?? gatewayPortOf(device), mac: have?.mac ?? bridgeMac(device) },
     },
-    assigned: entry.addresses.flatMap((text) => assignedOf(text, sets)),
-    routes: [],
+    assigned: assignedTo(view, entry),
+    routes,
     ownStore: hasOwnIpam(netconf),
   })
-  return desired
+}
+
+/** Its addresses, with the gateways that the configuration gives them. */
+export function assignedTo({ sets }: NetworkView, { addresses }: IndexEntry): readonly Assigned[] {
+  return addresses.flatMap((text) => assignedOf(text, sets))
 }
 
 function assignedOf(text: string, sets: readonly RangeSet[]): readonly Assigned[] {

@@ -1,0 +1,68 @@
+/** What living pods lack on their own side: interface, addresses, routes. Looks only: it is theirs. */
+import { kindOf, nameOf } from '../../core/kinds.ts'
+import { line } from '../../core/line.ts'
+import type { Observed, SeenLink } from '../../core/resource.ts'
+import type { IndexEntry } from '../../host/index-files.ts'
+import { readLinks, readRoutes } from '../../host/ip-json.ts'
+import { observed } from '../../host/observe.ts'
+import { openSession } from '../../host/session.ts'
+import { completeRoutes } from '../../verbs/add.ts'
+import { linesOf } from '../ops.ts'
+import type { NetworkView } from '../view.ts'
+import { assignedTo, desiredOfOne, livingOf } from './desired.ts'
+
+export interface InsideDrift {
+  readonly entry: IndexEntry
+  /** `address 10.9.0.2/24 on eth0: want it there, have none` */
+  readonly what: string
+  /** The lines that make it right. */
+  readonly lines: readonly string[]
+}
+
+export async function findInside(
+  view: NetworkView,
+  links: ReadonlyMap<string, SeenLink>,
+): Promise<readonly InsideDrift[]> {
+  const found: InsideDrift[] = []
+  for (const entry of livingOf(view)) found.push(...(await driftOf(view, entry, links)))
+  return found
+}
+
+async function driftOf(
+  view: NetworkView,
+  entry: IndexEntry,
+  links: ReadonlyMap<string, SeenLink>,
+): Promise<readonly InsideDrift[]> {
+  const seen = await lookInside(entry)
+  if (!seen) return []
+  const { netconf, plugins } = view.network
+  // Plugins behind it may have taken routes elsewhere: that is their whole purpose.
+  const isLast = plugins.at(-1) === netconf.type
+  const routes = isLast ? completeRoutes(netconf, netconf.ipam?.routes ?? [], assignedTo(view, entry)) : []
+  const desired = desiredOfOne(view, entry, { links, routes })
+  return desired.flatMap((resource) => {
+    if (!['link', 'address', 'route'].includes(resource.kind)) return []
+    const kind = kindOf(resource)
+    const finding = kind.inspect(resource, seen)
+    if (finding.is === 'present') return []
+    const reason = finding.is === 'absent' ? 'want it there, have none' : `want ${finding.want}, have ${finding.have}`
+    const lines = linesOf(kind.create(resource), entry.netns).map((text) =>
+      text.replace(' route append ', ' route replace '),
+    )
+    return [{ entry, what: `${nameOf(resource)}: ${reason}`, lines }]
+  })
+}
+
+/** undefined when it has ended meanwhile. */
+async function lookInside({ netns, ifname }: IndexEntry): Promise<Observed | undefined> {
+  const session = openSession(netns)
+  try {
+    const links = readLinks(await session.run([line`addr show dev ${ifname}`]))
+    const routes = readRoutes(await session.run(['route show table all']), ifname)
+    return links.has(ifname) ? observed({ sandbox: links, routes }) : undefined
+  } catch {
+    return undefined
+  } finally {
+    await session.close()
+  }
+}
