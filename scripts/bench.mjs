@@ -77,6 +77,7 @@ const wanted = scenarios.filter(({ name }) => !options.only || options.only.some
 const begun = loadavg()[0]
 const results = []
 for (const [i, scenario] of wanted.entries()) {
+  if (!process.stderr.isTTY) console.error(`${i + 1}/${wanted.length} ${scenario.name}`)
   const onRound = (round, total) => progress(`${i + 1}/${wanted.length} ${scenario.name}: ${round + 1} of ${total}`)
   results.push({ scenario, samples: await measure(scenario, contenders, { rounds, onRound, opened }) })
 }
