@@ -18,9 +18,9 @@ import {
 } from './plugin.ts'
 
 /** How many kills a test makes: by time, and at calls. */
-const TIMES = 12
-const STEPS = 26
-const FEWER = 13
+const TIMES = 9
+const STEPS = 18
+const FEWER = 9
 const MOST_SECONDS_FOR_ANOTHER = 5
 /** Those of all tests, with all executables. */
 let kills = 0
@@ -119,7 +119,7 @@ const others: { name: string; config: Json }[] = [
 
 forEachExecutable((executable) => {
   describe.each(afterwards)('after an ADD that was killed, $name', ({ recover }) => {
-    test('killed after every twelfth of its time', async () => {
+    test('killed after every ninth of its time', async () => {
       const lab = await openLab(executable)
       add(lab, 'other', POD.conf)
       const usual = add(lab, 'a', POD.conf)

@@ -111,7 +111,8 @@ forEachExecutable((executable) => {
       for (const name of ['a', 'b']) add(lab, name, small)
       reboot(lab)
       lab.must('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
-      lab.must('ip', 'link', 'add', 'vethold', 'type', 'veth', 'peer', 'name', 'inside')
+      lab.netns('old')
+      lab.must('ip', 'link', 'add', 'vethold', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', 'old')
       lab.must('ip', 'link', 'set', 'vethold', 'master', BRIDGE)
       callPlugin(lab, 'ADD', { id: 'fresh', netns: lab.netns('f'), conf: small })
       expect(Object.keys(store(lab))).toHaveLength(3)
@@ -225,9 +226,10 @@ forEachExecutable((executable) => {
     test('is held on: ADD gives up with code 11 and names the holder, and leaves nothing; DEL and STATUS answer', async () => {
       const lab = await openLab(executable)
       mkdirSync(`${lab.root}${FOLDER}/lock.lock`, { recursive: true })
-      const keeper = lab.background('sh', '-c', `while :; do touch ${FOLDER}/lock.lock; sleep 0.3; done`)
+      const keep = `echo $$ >/run/keeper; while :; do touch ${FOLDER}/lock.lock; sleep 0.3; done`
+      const keeper = lab.background('sh', '-c', keep)
       mkdirSync(`${lab.root}/run/pontoon`, { recursive: true })
-      const pid = lab.must('sh', '-c', `pgrep -f 'touch ${FOLDER}/lock.loc[k]' | head -1`).trim()
+      const pid = lab.must('sh', '-c', 'until [ -s /run/keeper ]; do sleep 0.05; done; cat /run/keeper').trim()
       writeFileSync(`${lab.root}/run/pontoon/holder${FOLDER.replaceAll('/', '%')}`, `${pid}\n`)
       const [added, removed] = await Promise.all([
         startPlugin(lab, 'ADD', { id: 'x', netns: lab.netns('x'), conf: small }),

@@ -113,7 +113,7 @@ forEachExecutable((executable) => {
       { name: 'NODE_OPTIONS that load a file', make: 'echo "require(\'fs\').writeFileSync(\'/run/owned\', \'\')" >/run/evil.js', env: { NODE_OPTIONS: '--require=/run/evil.js' } },
       { name: 'IPROUTE2 and nft settings', env: { COLORTERM: 'truecolor', NFT_CACHE: '/run/x', LANG: 'de_DE.UTF-8', LC_ALL: 'de_DE' } },
       { name: 'a umask that takes everything', under: ['sh', '-c', 'umask 777; exec "$0"'] },
-      { name: 'few open files', under: ['prlimit', '--nofile=32', '--'] },
+      { name: 'few open files', under: ['prlimit', '--nofile=64', '--'] },
       { name: 'stderr closed', under: ['sh', '-c', 'exec "$0" 2>&-'] },
       { name: 'signals ignored', under: ['sh', '-c', 'trap "" PIPE HUP INT TERM CHLD; exec "$0"'] },
     ] // biome-ignore format: a table

@@ -5,14 +5,13 @@
 import type { Request } from '../cni/request.ts'
 import { line } from '../core/line.ts'
 import { readLinks } from '../host/ip-json.ts'
-import { isOwner, readOwner } from '../host/leases.ts'
 import { hasInetNat, hasLink } from '../host/machine.ts'
 import { readRules, startNft } from '../host/nft.ts'
 import { openSession } from '../host/session.ts'
 import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf } from './call.ts'
-import { elementsNamed, isOwnLink, masquerades, type Traced, trace, victimOf } from './victims.ts'
+import { elementsNamed, isOwnLink, type Traced, trace, victimOf } from './victims.ts'
 
 type Removal = () => Promise<void>
 
@@ -26,15 +25,7 @@ export async function del(request: Request): Promise<void> {
   const also: Removal[] = []
   const known = await orLater(() => elements(traced, call), traced.entry?.elements ?? [], also)
   const foreign = await orLater(() => beyondIndex(traced, call, also), [], also)
-  const isAnothers = (address: string) => {
-    const holder = readOwner(call.storeFolder, address)
-    return holder !== undefined && !isOwner(holder, call.owner)
-  }
-  const victim = victimOf(
-    traced,
-    [...new Set([...own, ...foreign])],
-    known.filter((element) => !masquerades(element, isAnothers)),
-  )
+  const victim = victimOf(traced, [...new Set([...own, ...foreign])], known)
   throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
 }
 
@@ -66,5 +57,5 @@ async function elements(traced: Traced, call: Call): Promise<readonly string[]> 
   // An attachment without addresses is in no store that would tell of it.
   const isUncertain = traced.isUncertain || (!traced.entry && call.netconf.macspoofchk)
   if (!isUncertain || lookUpTool('nft') === undefined) return known
-  return [...new Set([...known, ...elementsNamed(await readRules(hasInetNat()), call.attachment)])]
+  return [...new Set([...known, ...elementsNamed(await readRules(hasInetNat()), call.attachment, traced.addresses)])]
 }

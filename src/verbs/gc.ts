@@ -60,7 +60,7 @@ export async function findGarbage(
     victimOf(
       { ...traced, entry: undefined, isUncertain: false },
       traced.links,
-      elementsNamed(masquerade, traced.attachment).filter(isFree),
+      elementsNamed(masquerade, traced.attachment, traced.addresses).filter(isFree),
     ),
   )
   const named = sparedBy(network, entries, neighbours)

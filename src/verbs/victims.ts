@@ -56,10 +56,22 @@ export function withoutPrefix(cidr: string): string {
   return cidr.split('/')[0] ?? ''
 }
 
-/** The elements that bear this attachment's name, whatever the index knows. */
-export function elementsNamed(seen: SeenMasquerade, attachment: Attachment): readonly string[] {
+/**
+ * The elements that bear this attachment's name, or in a set of its network an address that is reserved for it: the
+ * name on that may be a former owner's.
+ */
+export function elementsNamed(
+  seen: SeenMasquerade,
+  attachment: Attachment,
+  addresses: readonly string[] = [],
+): readonly string[] {
   const mine = commentKey(commentOf(attachment))
-  return [...seen.elements].flatMap(([element, comment]) => (commentKey(comment) === mine ? [element] : []))
+  const isMine = (element: string) =>
+    isSetOf(element.split(' ')[2] ?? '', attachment.network) &&
+    masquerades(element, (address) => addresses.includes(address))
+  return [...seen.elements].flatMap(([element, comment]) =>
+    commentKey(comment) === mine || isMine(element) ? [element] : [],
+  )
 }
 
 /** Up to the last dash: a subnet has none, but the name of another network may begin with this one's and a dash. */
