@@ -73,13 +73,14 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 
 const rounds = options.quick ? 4 : Number(options.rounds)
 const opened = (lab) => labs.add(lab)
+const onFailure = (error) => console.error(`\nbench: left out: ${error.message}`)
 const wanted = scenarios.filter(({ name }) => !options.only || options.only.some((word) => name.includes(word)))
 const begun = loadavg()[0]
 const results = []
 for (const [i, scenario] of wanted.entries()) {
   if (!process.stderr.isTTY) console.error(`${i + 1}/${wanted.length} ${scenario.name}`)
   const onRound = (round, total) => progress(`${i + 1}/${wanted.length} ${scenario.name}: ${round + 1} of ${total}`)
-  results.push({ scenario, samples: await measure(scenario, contenders, { rounds, onRound, opened }) })
+  results.push({ scenario, samples: await measure(scenario, contenders, { rounds, onRound, onFailure, opened }) })
 }
 const machine = describeMachine()
 const sizes = {}

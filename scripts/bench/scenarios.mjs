@@ -36,7 +36,7 @@ function roundsOf({ burst = 1, stored }, rounds) {
  * Resolves to the samples: one list per verb and contender, of wall and CPU milliseconds; the n-th ones of all
  * contenders were taken one right after the other.
  */
-export async function measure(scenario, contenders, { rounds, onRound, opened }) {
+export async function measure(scenario, contenders, { rounds, onRound, onFailure, opened }) {
   const labs = []
   try {
     for (const contender of contenders) {
@@ -51,13 +51,21 @@ export async function measure(scenario, contenders, { rounds, onRound, opened })
       await prepare(lab, scenario)
     }
     const samples = {}
+    const out = new Set()
     const total = roundsOf(scenario, rounds)
     for (let round = -1; round < total; round++) {
       onRound?.(Math.max(round, 0), total)
       // Whoever is first finds colder caches: it is another one each time.
       const order = labs.map((_, i) => labs[(i + round + labs.length) % labs.length])
       for (const lab of order) {
-        for (const [verb, sample] of Object.entries(await oneRound(lab, scenario))) {
+        if (out.has(lab)) continue
+        const taken = await oneRound(lab, scenario).catch((error) => {
+          // One that fails, for want of time perhaps, is out; the others go on.
+          out.add(lab)
+          onFailure?.(error)
+          return {}
+        })
+        for (const [verb, sample] of Object.entries(taken)) {
           if (round < 0) continue // the first one makes the bridge, and warms up
           samples[verb] ??= {}
           samples[verb][lab.contender.name] ??= []
@@ -65,6 +73,7 @@ export async function measure(scenario, contenders, { rounds, onRound, opened })
         }
       }
     }
+    for (const verb of Object.values(samples)) for (const lab of out) delete verb[lab.contender.name]
     return samples
   } finally {
     await Promise.all(labs.map((lab) => lab.close()))
