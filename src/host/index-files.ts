@@ -66,6 +66,12 @@ function parseEntry(text: string): IndexEntry | undefined {
   }
 }
 
+/** Which ADD an entry is of: a later one of the same attachment has another. '' when there is no entry. */
+export function makerOf(entry: IndexEntry | 'damaged' | undefined): string {
+  if (entry === undefined) return ''
+  return entry === 'damaged' ? entry : `${entry.pid} ${entry.time}`
+}
+
 export function writeEntry(folder: string, entry: IndexEntry): void {
   engine.makeDirectory(folder)
   replaceFile(entryPath(folder, keyOf(entry)), JSON.stringify(entry), 0o600)

@@ -8,7 +8,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { deletionOf } from '../core/kinds/masquerade.ts'
 import { line } from '../core/line.ts'
 import { statIfThere } from './files.ts'
-import { removeEntry } from './index-files.ts'
+import { makerOf, readEntry, removeEntry } from './index-files.ts'
 import { hasLink } from './machine.ts'
 import { type NftProcess, removeElements, startNft } from './nft.ts'
 import { openSession, type Session } from './session.ts'
@@ -23,6 +23,8 @@ export interface Victim {
   readonly links: readonly string[]
   /** Elements of nft sets: `inet cni_plugins_masquerade pods_… 10.9.0.2`. */
   readonly elements: readonly string[]
+  /** The ADD that made it, as `makerOf` says. What a later one has claimed since is not freed. */
+  readonly maker?: string
 }
 
 export interface Ground {
@@ -95,6 +97,8 @@ async function removeRules(elements: readonly string[], started: NftProcess | un
 
 async function free(victims: readonly Victim[], ground: Ground, alien: readonly string[]): Promise<void> {
   const failures: unknown[] = []
+  const isUnclaimed = ({ attachment, maker }: Victim) =>
+    maker === undefined || makerOf(readEntry(ground.indexFolder, keyOf(attachment))) === maker
   // A lock that a killed ADD left is nobody else's to remove, even when it had not come to a reservation.
   const isLocked = statIfThere(`${ground.storeFolder}/lock.lock`) !== undefined
   if (isLocked || alien.length > 0 || victims.some(({ addresses }) => addresses.length > 0)) {
@@ -106,7 +110,7 @@ async function free(victims: readonly Victim[], ground: Ground, alien: readonly 
           failures.push(asFault(error, ground.storeFolder))
         }
       }
-      for (const { addresses, owner } of victims) {
+      for (const { addresses, owner } of victims.filter(isUnclaimed)) {
         // An empty file at a victim's address is one that it had made, but not written, when it was killed.
         for (const address of addresses) {
           tryOut(
@@ -121,7 +125,8 @@ async function free(victims: readonly Victim[], ground: Ground, alien: readonly 
   if (first) throw first
   // Where there are no addresses, the index is what is locked.
   if (statIfThere(`${ground.indexFolder}/lock.lock`)) await lockStore(ground.indexFolder, false, () => {})
-  for (const { attachment, addresses } of victims) removeEntry(ground.indexFolder, keyOf(attachment), addresses)
+  for (const { attachment, addresses } of victims.filter(isUnclaimed))
+    removeEntry(ground.indexFolder, keyOf(attachment), addresses)
 }
 
 /** Throws what a sweep could not do, as one error. */

@@ -2,21 +2,25 @@
  * DEL: removes all that belongs to the attachment, with or without its namespace, a former result or an unchanged
  * configuration. The names say what is whose. Once more is no error.
  */
+import * as engine from '#engine'
 import type { Request } from '../cni/request.ts'
+import { CODE, Fault } from '../core/fault.ts'
 import { line } from '../core/line.ts'
+import { readEntry } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasInetNat, hasLink } from '../host/machine.ts'
 import { readRules, startNft } from '../host/nft.ts'
 import { openSession } from '../host/session.ts'
 import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
-import { type Call, callOf } from './call.ts'
+import { type Call, callOf, isMakerAlive } from './call.ts'
 import { elementsNamed, isOwnLink, type Traced, trace, victimOf } from './victims.ts'
 
 type Removal = () => Promise<void>
 
 export async function del(request: Request): Promise<void> {
   const call = callOf(request)
+  await waitForMaker(call)
   const host = hasLink(call.hostVeth) ? openSession() : undefined
   const traced = trace(call, call.attachment)
   const nft = (traced.entry?.elements.length ?? 0) > 0 ? startNft() : undefined
@@ -27,6 +31,27 @@ export async function del(request: Request): Promise<void> {
   const foreign = await orLater(() => beyondIndex(traced, call, also), [], also)
   const victim = victimOf(traced, [...new Set([...own, ...foreign])], known)
   throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
+}
+
+/** Milliseconds to wait for an ADD of the same attachment that is under way. */
+const MAKER_WAIT = 25_000
+
+/**
+ * No runtime calls both at once (specification 1.1.0, "Section 2"). Where one does, the ADD comes to its end first:
+ * what it makes after a DEL has looked would stay.
+ * @throws Fault 11 naming the process
+ */
+async function waitForMaker(call: Call): Promise<void> {
+  const end = engine.monotonic() + MAKER_WAIT
+  for (let pause = 2; ; pause = Math.min(pause * 2, 50)) {
+    const entry = readEntry(call.indexFolder, call.key)
+    if (entry === undefined || entry === 'damaged' || !isMakerAlive(entry)) return
+    if (engine.monotonic() > end) {
+      const remedy = `process ${entry.pid} has not ended its ADD after ${MAKER_WAIT / 1000} s; try again later`
+      throw new Fault(CODE.tryAgain, `container ${entry.containerID} is being added by another process`, remedy)
+    }
+    await engine.sleep(pause)
+  }
 }
 
 /** What can't be found out is a failure of its own, and keeps nothing else from being removed. */

@@ -10,7 +10,7 @@ import {
 } from '../core/attachment.ts'
 import { setPrefix, TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
-import { type IndexEntry, readEntry } from '../host/index-files.ts'
+import { type IndexEntry, makerOf, readEntry } from '../host/index-files.ts'
 import { isEmpty, isOwner, type Lease, readLeases, readOwner } from '../host/store.ts'
 import type { Victim } from '../host/sweep.ts'
 import type { Network } from './call.ts'
@@ -22,6 +22,8 @@ export interface Traced {
   readonly addresses: readonly string[]
   /** True when rules may exist that the index does not tell: they have to be looked for. */
   readonly isUncertain: boolean
+  /** The ADD that the entry is of, as `makerOf` says. */
+  readonly maker?: string
 }
 
 export function trace(network: Network, attachment: Attachment): Traced {
@@ -29,11 +31,13 @@ export function trace(network: Network, attachment: Attachment): Traced {
   const entry = found === 'damaged' ? undefined : found
   // An ADD that was killed did not come to note what it had made.
   if (entry?.done) {
-    return { attachment, entry, addresses: entry.addresses.map(withoutPrefix), isUncertain: false }
+    const addresses = entry.addresses.map(withoutPrefix)
+    return { attachment, entry, addresses, isUncertain: false, maker: makerOf(found) }
   }
   const leased = leasesOf(network, attachment).map(({ address }) => address)
   const addresses = [...leased, ...(entry ? emptied(entry, network.storeFolder) : [])]
-  return { attachment, entry, addresses, isUncertain: addresses.length > 0 || found !== undefined }
+  const isUncertain = addresses.length > 0 || found !== undefined
+  return { attachment, entry, addresses, isUncertain, maker: makerOf(found) }
 }
 
 /** The addresses whose files an ADD had made, but not written, when it was killed. */
@@ -106,7 +110,8 @@ export function isOwnLink(link: SeenLink | undefined, attachment: Attachment): b
 }
 
 export function victimOf(traced: Traced, links: readonly string[], elements: readonly string[]): Victim {
-  const { attachment, addresses } = traced
+  const { attachment, addresses, maker } = traced
   const { containerID, ifname } = attachment
-  return { attachment, owner: { containerID, ifname }, addresses, links, elements }
+  const victim = { attachment, owner: { containerID, ifname }, addresses, links, elements }
+  return maker === undefined ? victim : { ...victim, maker }
 }
