@@ -17,8 +17,12 @@ import { mark } from './trace.ts'
 
 /** Milliseconds that one `ip` process may live. Runtimes give a plugin a minute or more. */
 const LIFETIME = 25_000
-/** Milliseconds between looks at stderr, while an answer is due: a `show` that fails says nothing on stdout. */
+/**
+ * Milliseconds until a look at stderr, while an answer is due: a `show` that fails says nothing on stdout. The next
+ * look takes twice as long: where a hundred plugins wait for a busy machine, their looks would keep it busy.
+ */
 const GLANCE = 2
+const LONGEST_GLANCE = 64
 
 /** What a failed line said: `RTNETLINK answers: File exists`. */
 export interface LineError {
@@ -61,6 +65,7 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
   const sent: string[] = []
   let ended: Exit | undefined
   let glance: Promise<void> | undefined
+  let patience = GLANCE
   void child.exit.then((exit) => {
     ended = exit
     notify?.()
@@ -70,6 +75,7 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
     // An empty line would be counted by ip, and not here.
     if (lines.length === 0) return []
     text = ''
+    patience = GLANCE
     const first = sent.length + 1
     sent.push(...lines)
     const shows = lines.flatMap((line, i) => (SHOW.test(line) ? [first + i] : []))
@@ -87,8 +93,9 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
         notify = resolve
       })
       // One at a time: a timer that is left behind wakes the plugin for nothing.
-      glance ??= engine.sleep(GLANCE).then(() => {
+      glance ??= engine.sleep(patience).then(() => {
         glance = undefined
+        patience = Math.min(patience * 2, LONGEST_GLANCE)
       })
       await Promise.race([heard, glance])
     }
