@@ -320,20 +320,20 @@ export const checks: Readonly<Record<string, Check>> = {
     const started = engine.monotonic()
     let length = 0
     const exit = await run(engine, ['/usr/bin/yes'], {
-      deadline: 200,
+      deadline: 1000,
       onStdout: (text) => {
         length += text.length
       },
     })
     equal([exit.status, exit.timedOut, length > 1_000_000], [137, true, true])
-    equal(engine.monotonic() - started < 1500, true)
+    equal(engine.monotonic() - started < 15_000, true)
   },
   'the deadline ends a child that has closed its outputs': async (engine) => {
     const started = engine.monotonic()
     const script = 'exec >&- 2>&-; exec sleep 30'
     const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' }, deadline: 200 })
     equal([exit.status, exit.timedOut], [137, true])
-    equal(engine.monotonic() - started < 1500, true)
+    equal(engine.monotonic() - started < 15_000, true)
   },
   'a child that has closed its outputs is waited for': async (engine) => {
     const script = 'exec >&- 2>&-; sleep 0.1; exit 5'
@@ -343,9 +343,9 @@ export const checks: Readonly<Record<string, Check>> = {
   'a grandchild that keeps the pipes is not waited for beyond the deadline': async (engine) => {
     const started = engine.monotonic()
     const script = 'sleep 20 & echo done; exit 4'
-    const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' }, deadline: 300 })
+    const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' }, deadline: 2000 })
     equal(exit, { status: 4, stdout: 'done\n', stderr: '', timedOut: false })
-    equal(engine.monotonic() - started < 1500, true)
+    equal(engine.monotonic() - started < 15_000, true)
   },
   'what was said before the deadline is heard, though this process was late': async (engine) => {
     const child = start(engine, ['/bin/echo', 'in time'], { deadline: 200 })
@@ -376,7 +376,7 @@ export const checks: Readonly<Record<string, Check>> = {
     child.write('x'.repeat(1_000_000))
     await engine.sleep(20)
     child.write('more')
-    equal(engine.monotonic() - started < 1000, true)
+    equal(engine.monotonic() - started < 15_000, true)
     child.kill()
     equal((await child.exit).status, 137)
   },
@@ -386,7 +386,7 @@ export const checks: Readonly<Record<string, Check>> = {
     const started = engine.monotonic()
     await engine.sleep(30)
     const slept = engine.monotonic() - started
-    equal(slept >= 28 && slept < 1000, true)
+    equal(slept >= 28 && slept < 10_000, true)
   },
   'the process knows itself': (engine) => {
     equal(String(engine.processId()), engine.readLink('/proc/self'))
@@ -411,7 +411,7 @@ export const checks: Readonly<Record<string, Check>> = {
     const started = engine.monotonic()
     await rejects('LockTimeout', engine.lock(`${directory}/a`, { wait: 120, stale: 5000 }))
     const waited = engine.monotonic() - started
-    equal(waited >= 115 && waited < 600, true)
+    equal(waited >= 115 && waited < 10_000, true)
     setTimeoutOf(engine, 40, () => engine.removeDirectory(`${directory}/a.lock`))
     const release = await engine.lock(`${directory}/a`, { wait: 2000, stale: 5000 })
     release()
