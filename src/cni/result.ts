@@ -78,6 +78,23 @@ function keepingIndices(raw: JsonObject): JsonObject {
   return { ...raw, interfaces: interfaces.map((link) => (isObject(link) ? link : {})) }
 }
 
+/**
+ * A result with what a plugin later in the chain has made behind it: nothing of the former is changed, and indexes of
+ * interfaces go on counting (specification 1.1.0, "ADD": the result is prevResult with the plugin's own changes).
+ */
+export function appendResult(former: Result, own: Result): Result {
+  const shift = former.interfaces.length
+  return {
+    interfaces: [...former.interfaces, ...own.interfaces],
+    ips: [
+      ...former.ips,
+      ...own.ips.map((ip) => (ip.interface === undefined ? ip : { ...ip, interface: ip.interface + shift })),
+    ],
+    routes: [...former.routes, ...own.routes],
+    dns: own.dns ?? former.dns,
+  }
+}
+
 function isIPv6(address: string): boolean {
   return address.includes(':')
 }

@@ -2,7 +2,7 @@
 import type { Dns } from '../cni/dns.ts'
 import type { NetConf } from '../cni/netconf.ts'
 import type { Request } from '../cni/request.ts'
-import { type Result, renderResult } from '../cni/result.ts'
+import { appendResult, parseResult, type Result, renderResult } from '../cni/result.ts'
 import { sandboxMacOf } from '../core/attachment.ts'
 import { describe, translationOf } from '../core/describe.ts'
 import { CODE, Fault } from '../core/fault.ts'
@@ -44,6 +44,7 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
   resolveRoutes(netconf.ipam?.routes ?? [], [], request.ifname) // a wrong one is told now, not when all is half done
   for (const family of [4, 6] as const) translationOf(netconf, family)
   const dns = readDns(netconf)
+  const former = netconf.prevResult === undefined ? undefined : parseFormer(netconf.prevResult)
   for (const tool of toolsOf(netconf)) findTool(tool)
   const { netns: sandbox, host, sandbox: inside } = enter(request, ahead)
   mark('the verb is loaded, the configuration checked')
@@ -67,10 +68,16 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
     writeEntry(call.indexFolder, entry)
     for (const cidr of entry.addresses) noteAddress(call.indexFolder, withoutPrefix(cidr), call.key)
     mark('the index is written')
-    return renderResult(toResult(call, made, mac), netconf.cniVersion)
+    const own = toResult(call, made, mac)
+    return renderResult(former ? appendResult(former, own) : own, netconf.cniVersion)
   } finally {
     sandbox.close()
   }
+}
+
+/** What the plugins before this one in the chain have made. */
+function parseFormer(prevResult: unknown): Result {
+  return parseResult(prevResult, { strict: true, of: 'prevResult' })
 }
 
 /** @throws Fault 4 when CNI_NETNS is no namespace, or the host's own */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseResult, type Result, renderResult } from '../../src/cni/result.ts'
+import { appendResult, parseResult, type Result, renderResult } from '../../src/cni/result.ts'
 import { isAtLeast, SUPPORTED_VERSIONS } from '../../src/cni/version.ts'
 
 const full: Result = {
@@ -226,4 +226,29 @@ test.each(SUPPORTED_VERSIONS)(
 test('any JSON is read without an error', () => {
   const keys = fc.constantFrom('interfaces', 'ips', 'ip4', 'ip6', 'routes', 'dns', 'cniVersion')
   fc.assert(fc.property(fc.oneof(fc.jsonValue(), fc.dictionary(keys, fc.jsonValue())), (raw) => void parseResult(raw)))
+})
+
+test('behind a former result: it stays as it is, and the own interfaces are counted on from it', () => {
+  const former = {
+    interfaces: [{ name: 'lo', sandbox: '/run/netns/a' }],
+    ips: [{ address: '127.0.0.1/8', interface: 0 }],
+    routes: [{ dst: '192.0.2.0/24' }],
+    dns: { nameservers: ['192.0.2.53'], domain: '', search: [], options: [] },
+  }
+  const own = {
+    interfaces: [{ name: 'cni0' }, { name: 'veth0' }, { name: 'eth0', sandbox: '/run/netns/a' }],
+    ips: [{ address: '10.9.0.2/24', interface: 2 }, { address: '10.9.0.3/24' }],
+    routes: [{ dst: '0.0.0.0/0' }],
+    dns: undefined,
+  }
+  expect(appendResult(former, own)).toEqual({
+    interfaces: [...former.interfaces, ...own.interfaces],
+    ips: [
+      { address: '127.0.0.1/8', interface: 0 },
+      { address: '10.9.0.2/24', interface: 3 },
+      { address: '10.9.0.3/24' },
+    ],
+    routes: [...former.routes, ...own.routes],
+    dns: former.dns,
+  })
 })
