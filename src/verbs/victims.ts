@@ -91,11 +91,12 @@ export function masquerades(element: string, isHeld: (address: string) => boolea
 
 /** The elements of a network that belong to none of these attachments. */
 export function elementsBut(seen: SeenMasquerade, network: string, spared: readonly Attachment[]): readonly string[] {
+  const own = [...seen.elements].filter(
+    ([element, comment]) => isSetOf(element.split(' ')[2] ?? '', network) || networkInComment(comment) === network,
+  )
+  if (own.length === 0) return [] // each key is a digest: a node of many pods would wait for them
   const keys = new Set(spared.map((attachment) => commentKey(commentOf(attachment))))
-  return [...seen.elements].flatMap(([element, comment]) => {
-    const isOfNetwork = isSetOf(element.split(' ')[2] ?? '', network) || networkInComment(comment) === network
-    return isOfNetwork && !keys.has(commentKey(comment)) ? [element] : []
-  })
+  return own.flatMap(([element, comment]) => (keys.has(commentKey(comment)) ? [] : [element]))
 }
 
 /**
