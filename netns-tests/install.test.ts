@@ -182,30 +182,28 @@ forEachExecutable((executable) => {
     await until(() => isWhole().status === 0)
   })
 
-  // pontoon-node needs a C library.
-  test.skipIf(executable.name === 'pontoon-node')(
-    'the DaemonSet installs it from an image that has nothing else, without a capability',
-    async () => {
-      const lab = await openLab(executable)
-      const [config, daemonSet] = parseAllDocuments(manifest).map((document) => document.toJS())
-      const [container] = daemonSet.spec.template.spec.containers
-      const words = container.args.filter((word: string) => !word.startsWith('--every'))
-      write(lab, '/run/image/config/pontoon.template', config.data['pontoon.template'])
-      lab.must(
-        'sh',
-        '-ec',
-        `cd /run/image; cp /opt/cni/bin/pontoon .; mkdir -p proc opt/cni/bin etc/cni/net.d ${FOLDER}
+  // Not with Node: it needs a C library, which is not there.
+  const alone = executable.name === 'pontoon-node' ? undefined : test
+  alone?.('the DaemonSet installs it from an image that has nothing else, without a capability', async () => {
+    const lab = await openLab(executable)
+    const [config, daemonSet] = parseAllDocuments(manifest).map((document) => document.toJS())
+    const [container] = daemonSet.spec.template.spec.containers
+    const words = container.args.filter((word: string) => !word.startsWith('--every'))
+    write(lab, '/run/image/config/pontoon.template', config.data['pontoon.template'])
+    lab.must(
+      'sh',
+      '-ec',
+      `cd /run/image; cp /opt/cni/bin/pontoon .; mkdir -p proc opt/cni/bin etc/cni/net.d ${FOLDER}
         mount -t proc proc proc; mount --bind ${FOLDER} opt/cni/bin; mount --bind /etc/cni/net.d etc/cni/net.d`,
-      )
-      expect(lab.run(['chroot', '/run/image', '/pontoon', ...words])).toMatchObject({ status: 0, stderr: '' })
-      expect(files(lab, '/etc/cni/net.d')).toEqual({
-        '/etc/cni/net.d/pontoon.template': config.data['pontoon.template'],
-      })
-      expect(folder(lab).sort()).toEqual(['.pontoon.installed', 'bridge', 'host-local', 'pontoon'])
-      const bare = ['setpriv', '--inh-caps=-all', '--bounding-set=-all', '/opt/cni/bin/pontoon']
-      expect(lab.run([...bare, 'install', '--dir', FOLDER, '--as', 'bridge'])).toMatchObject({ status: 0, stderr: '' })
-    },
-  )
+    )
+    expect(lab.run(['chroot', '/run/image', '/pontoon', ...words])).toMatchObject({ status: 0, stderr: '' })
+    expect(files(lab, '/etc/cni/net.d')).toEqual({
+      '/etc/cni/net.d/pontoon.template': config.data['pontoon.template'],
+    })
+    expect(folder(lab).sort()).toEqual(['.pontoon.installed', 'bridge', 'host-local', 'pontoon'])
+    const bare = ['setpriv', '--inh-caps=-all', '--bounding-set=-all', '/opt/cni/bin/pontoon']
+    expect(lab.run([...bare, 'install', '--dir', FOLDER, '--as', 'bridge'])).toMatchObject({ status: 0, stderr: '' })
+  })
 
   test('what somebody changed since is left alone', async () => {
     const lab = await openLab(executable)
