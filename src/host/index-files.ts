@@ -66,10 +66,10 @@ function parseEntry(text: string): IndexEntry | undefined {
   }
 }
 
-/** Which ADD an entry is of: a later one of the same attachment has another. '' when there is no entry. */
+/** Which ADD an entry is of, and how far it was: it changes when that goes on, or another begins. '' without an entry. */
 export function makerOf(entry: IndexEntry | 'damaged' | undefined): string {
   if (entry === undefined) return ''
-  return entry === 'damaged' ? entry : `${entry.pid} ${entry.time}`
+  return entry === 'damaged' ? entry : `${entry.pid} ${entry.time} ${entry.done}`
 }
 
 export function writeEntry(folder: string, entry: IndexEntry): void {

@@ -20,9 +20,8 @@ type Removal = () => Promise<void>
 
 export async function del(request: Request): Promise<void> {
   const call = callOf(request)
-  await waitForMaker(call)
+  const traced = await traceSettled(call)
   const host = hasLink(call.hostVeth) ? openSession() : undefined
-  const traced = trace(call, call.attachment)
   const nft = (traced.entry?.elements.length ?? 0) > 0 ? startNft() : undefined
   const links = host ? readLinks(await host.run([line`addr show dev ${call.hostVeth}`])) : new Map()
   const own = isOwnLink(links.get(call.hostVeth), call.attachment) ? [call.hostVeth] : []
@@ -51,6 +50,15 @@ async function waitForMaker(call: Call): Promise<void> {
       throw new Fault(CODE.tryAgain, `container ${entry.containerID} is being added by another process`, remedy)
     }
     await engine.sleep(pause)
+  }
+}
+
+/** What the index and the store tell, when no ADD is changing it. */
+async function traceSettled(call: Call): Promise<Traced> {
+  for (;;) {
+    await waitForMaker(call)
+    const traced = trace(call, call.attachment)
+    if (!traced.entry || !isMakerAlive(traced.entry)) return traced
   }
 }
 
