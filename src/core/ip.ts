@@ -87,6 +87,11 @@ export function formatIp(ip: Ip): string {
   return library.Address6.fromBigInt(ip.value).correctForm()
 }
 
+/** `10.9.0.2` of `10.9.0.2/24`, as text: nothing is read, so IPv6 need not be loaded. */
+export function withoutPrefix(cidr: string): string {
+  return cidr.split('/')[0] ?? ''
+}
+
 export function formatCidr(cidr: Cidr): string {
   return `${formatIp(cidr.ip)}/${cidr.prefix}`
 }

@@ -2,7 +2,7 @@
  * The nat table of iptables, as `iptables-save` prints it and `iptables-restore` takes it. Masquerading is in the
  * reference's form: a chain for each container on a network, and a jump to it for each of its addresses.
  */
-import type { Family } from './ip.ts'
+import { type Family, withoutPrefix } from './ip.ts'
 
 export interface NatRule {
   readonly chain: string
@@ -113,10 +113,6 @@ export function removalOf(seen: SavedNat, chain: string, isGone: (address: strin
   const gone = jumps.filter(({ source }) => isGone(withoutPrefix(source)))
   const isUnused = gone.length === jumps.length && seen.chains.has(chain)
   return [...gone.map(({ line }) => deletionOf(line)), ...(isUnused ? [`-F ${chain}`, `-X ${chain}`] : [])]
-}
-
-function withoutPrefix(cidr: string): string {
-  return cidr.split('/')[0] ?? ''
 }
 
 /** The comment on every rule of one container on a network, at most as long as iptables takes. */

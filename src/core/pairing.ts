@@ -2,7 +2,9 @@
  * Whether a link of the host is the other end of a container's, when its name says nothing: the reference draws the
  * names of host ends. Pure.
  */
+
 import { parseLabel } from './attachment.ts'
+import { withoutPrefix } from './ip.ts'
 import type { SeenLink } from './resource.ts'
 
 /** A veth that Pontoon did not make. */
@@ -17,6 +19,6 @@ export function arePaired(host: SeenLink, inside: SeenLink | undefined): boolean
 
 /** Has the link inside one of these addresses? `bare` when it has none at all but its link-local one. */
 export function holdsOneOf(inside: SeenLink, addresses: readonly string[]): boolean | 'bare' {
-  const own = inside.addresses.map(({ cidr }) => cidr.split('/')[0] ?? '').filter((text) => !text.startsWith('fe80:'))
+  const own = inside.addresses.map(({ cidr }) => withoutPrefix(cidr)).filter((text) => !text.startsWith('fe80:'))
   return own.length === 0 ? 'bare' : own.some((text) => addresses.includes(text))
 }

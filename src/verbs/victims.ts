@@ -8,6 +8,7 @@ import {
   labelOf,
   networkInComment,
 } from '../core/attachment.ts'
+import { withoutPrefix } from '../core/ip.ts'
 import { setPrefix, TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
 import { type IndexEntry, makerOf, readEntry } from '../host/index-files.ts'
@@ -56,9 +57,7 @@ function leasesOf({ storeFolder }: Network, { containerID, ifname }: Attachment)
   return readLeases(storeFolder).filter(({ owner }) => isOwner(owner, { containerID, ifname }))
 }
 
-export function withoutPrefix(cidr: string): string {
-  return cidr.split('/')[0] ?? ''
-}
+export { withoutPrefix }
 
 /**
  * The elements that bear this attachment's name, or in a set of its network an address that is reserved for it: the
