@@ -57,6 +57,16 @@ forEachExecutable((executable) => {
       expect(done.stderr).toContain('/nowhere/log')
     })
 
+    test('PONTOON_LOG that names no place is told on stderr, and `log` in the configuration is refused', async () => {
+      const lab = await openLab(executable)
+      const env = { PONTOON_LOG: 'relative.jsonl' }
+      const one = callPlugin(lab, 'ADD', { id: 'a', netns: lab.netns('a'), conf: conf({ log: PATH }), env })
+      expect(one).toMatchObject({ status: 0, stderr: expect.stringMatching(/PONTOON_LOG is neither .* nor "journal"/) })
+      expect(existsSync(lab.root + PATH)).toBe(false)
+      const two = callPlugin(lab, 'ADD', { id: 'b', netns: lab.netns('b'), conf: conf({ log: 'relative.jsonl' }) })
+      expect(two.json).toMatchObject({ code: 7, msg: expect.stringContaining('or "journal"') })
+    })
+
     test('of what is no configuration at all, too; and lines of many at once stay whole', async () => {
       const lab = await openLab(executable)
       const env = { PONTOON_LOG: PATH }

@@ -20,10 +20,9 @@ const linkName = pattern(
   String.raw`^(?!-|\.$|\.\.$)[!$&(-.0-9;-[\]-~]{1,15}$`,
   'string: 1 to 15 printable ASCII characters, none of `/ : # " \' \\ %`, no `-` in front, not `.` or `..`',
 )
-const safePath = pattern(
-  String.raw`^\/(?!(.*\/)?\.\.(\/|$))[^\u0000-\u001f]*$`,
-  'string: an absolute path without `..`',
-)
+const SAFE_PATH = String.raw`^\/(?!(.*\/)?\.\.(\/|$))[^\u0000-\u001f]*$`
+const safePath = pattern(SAFE_PATH, 'string: an absolute path without `..`')
+const logPlace = pattern(`${SAFE_PATH}|^journal$`, 'string: an absolute path without `..`, or `journal`')
 const vlanId = whole(1, 4094)
 const unsigned = whole(0, 4294967295)
 
@@ -513,12 +512,12 @@ export const PLUGIN_KEYS: Keys = {
     text: "Leaves the container's interface down. Not together with `ipam`.",
   },
   log: {
-    shape: safePath,
-    whenAbsent: 'no log, unless PONTOON_LOG in the environment names a file',
+    shape: logPlace,
+    whenAbsent: 'no log, unless PONTOON_LOG in the environment asks for one',
     example: '/var/log/pontoon.jsonl',
     origin: own,
     since: '0.1.0',
-    text: 'A file to which each call appends one line of JSON: verb, network, container, pod, duration, outcome. docs/commands.md tells its shape. A call never fails for it.',
+    text: 'Each call leaves one line of JSON: verb, network, container, pod, duration, outcome. A path names the file it is appended to; `"journal"` sends it to systemd’s journal, by `logger` of util-linux. docs/commands.md tells its shape. A call never fails for what becomes of it.',
     differs: IGNORED,
   },
   portIsolation: {

@@ -33,7 +33,7 @@ What the runtime passes beside the configuration.
 | \`CNI_PATH\`           |                 | Folders with plugins, for another IPAM plugin. The reference demands it, Pontoon does not               |
 | \`CNI_ARGS\`           |                 | \`KEY=value\` pairs, split at \`;\` (below)                                                                 |
 | \`CNI_NETNS_OVERRIDE\` |                 | \`1\` or \`true\`: CNI_NETNS may be the plugin's own namespace                                              |
-| \`PONTOON_LOG\`        |                 | A file for the log of calls, in place of the one that \`log\` names                                       |
+| \`PONTOON_LOG\`        |                 | \`journal\` or a path, in place of what \`log\` says; anything else is told on stderr                       |
 
 Keys of \`CNI_ARGS\`: \`IP\` (addresses that are wanted, split at commas), \`MAC\`, \`K8S_POD_NAMESPACE\`, \`K8S_POD_NAME\`
 (both for the label of the host's end), \`K8S_POD_UID\`, \`K8S_POD_INFRA_CONTAINER_ID\`, \`IgnoreUnknown\`. Other keys are

@@ -36,6 +36,14 @@ export const optRoutes = once(() => {
 
 export const optDns = opt(keyed({ nameservers: optTexts, domain: optText, search: optTexts, options: optTexts }))
 
+const optLog = () =>
+  opt(
+    v.pipe(
+      text,
+      v.check((value) => value === 'journal' || isSafePath(value), 'an absolute path without .., or "journal"'),
+    ),
+  )
+
 const optPath = () => opt(v.pipe(text, v.check(isSafePath, 'an absolute path without ..')))
 
 /** Keys of `ipam` when it is host-local's. Those of a range at this level are the form with a single range. */
@@ -118,7 +126,7 @@ export const netConfSchema = once(() => {
     'cni.dev/valid-attachments': attachments,
     'cni.dev/attachments': attachments,
     disableGC: optFlag,
-    log: optPath(),
+    log: optLog(),
   })
 })
 

@@ -57,7 +57,10 @@ export interface Exit {
 /** A running child. Its stdin, stdout and stderr are pipes, served while the event loop runs. */
 export interface Child {
   readonly pid: number
-  /** Queues text for the child's stdin. Never blocks; what a child that has gone does not read is dropped. */
+  /**
+   * Queues text for the child's stdin. Never blocks; what a child that has gone does not read is dropped. The first
+   * 4096 bytes are handed over before it returns: they reach the child though this process ends at once.
+   */
   write(text: string): void
   /** Closes the child's stdin after what is queued. */
   end(): void

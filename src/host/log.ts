@@ -1,12 +1,16 @@
 /**
- * The log of calls: one line of JSON for each, appended to a file. Off unless the configuration's `log` or PONTOON_LOG
- * names one. It never fails the call, and is never on stdout.
+ * The log of calls: one line of JSON for each, appended to a file or sent to the journal. Off unless the
+ * configuration's `log` or PONTOON_LOG asks for it. It never fails the call, and is never on stdout.
  *
  * The file is opened for each line, and a line is one write: many processes may append at once, and whoever rotates
  * the file may move it away at any time.
  */
 import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
+import { type CallLine, sendToJournal } from './journal.ts'
+
+/** The value of `log` that is no path. */
+const JOURNAL = 'journal'
 
 /** What is known at the end of a call. */
 export interface CallEnd {
@@ -20,12 +24,21 @@ export interface CallEnd {
 export function logCall(end: CallEnd): void {
   try {
     const conf = parseQuietly(end.stdin)
-    const path = engine.readEnv('PONTOON_LOG') || conf.log
-    if (typeof path !== 'string' || !path.startsWith('/')) return
-    engine.appendFile(path, `${JSON.stringify(lineOf(end, conf))}\n`, 0o600)
+    const asked = engine.readEnv('PONTOON_LOG')
+    // Where the configuration's value is neither, the call was refused, which says it all.
+    const place = asked || (isPlace(conf.log) ? conf.log : undefined)
+    if (!place) return
+    if (!isPlace(place)) throw new Error('PONTOON_LOG is neither an absolute path nor "journal"')
+    const line = lineOf(end, conf)
+    if (place === JOURNAL) sendToJournal(line)
+    else engine.appendFile(place, `${JSON.stringify(line)}\n`, 0o600)
   } catch (error) {
     engine.writeStderr(`pontoon: can't log: ${error instanceof Error ? error.message : error}\n`)
   }
+}
+
+function isPlace(value: unknown): value is string {
+  return typeof value === 'string' && (value === JOURNAL || value.startsWith('/'))
 }
 
 function parseQuietly(text: string): Readonly<Record<string, unknown>> {
@@ -38,7 +51,7 @@ function parseQuietly(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** The documented shape. Members without a value are left out. */
-function lineOf({ ms, error }: CallEnd, conf: Readonly<Record<string, unknown>>): object {
+function lineOf({ ms, error }: CallEnd, conf: Readonly<Record<string, unknown>>): CallLine {
   const args = new Map((engine.readEnv('CNI_ARGS') ?? '').split(';').map((pair) => pairOf(pair)))
   const pod = args.get('K8S_POD_NAME')
   return {
@@ -61,7 +74,7 @@ function pairOf(pair: string): readonly [string, string] {
   return [pair.slice(0, at), pair.slice(at + 1)]
 }
 
-function outcomeOf(error: unknown) {
+function outcomeOf(error: unknown): Pick<CallLine, 'outcome' | 'code' | 'msg' | 'details'> {
   if (error instanceof Fault) {
     return { outcome: 'failed', code: error.code, msg: error.message, details: error.details || undefined }
   }

@@ -11,6 +11,8 @@ export type Tool =
   | 'nsenter'
   | 'nft'
   | 'tee'
+  | 'timeout'
+  | 'logger'
   | 'setpriv'
   | 'iptables-save'
   | 'iptables-restore'
@@ -39,6 +41,8 @@ const PACKAGE: Readonly<Record<Tool, string>> = {
   'ip6tables-save': 'iptables',
   'ip6tables-restore': 'iptables',
   tee: 'coreutils',
+  timeout: 'coreutils',
+  logger: 'util-linux',
 }
 
 /** What children get as their environment: nothing of the caller's. */
