@@ -84,11 +84,29 @@ export function sandboxMacOf(first: Ip | undefined, key: string): string {
  * then what people read.
  */
 export function commentOf(attachment: Attachment): string {
-  const { network, containerID, ifname } = attachment
-  return `${keyOf(attachment).slice(0, COMMENT_KEY)}, net: ${network}, if: ${ifname}, id: ${containerID}`.slice(0, 128)
+  return `${keyOf(attachment).slice(0, COMMENT_KEY)}, ${readableOf(attachment)}`
+}
+
+/** What people read of an attachment's comment. Two attachments have the same only when it is as long as can be. */
+export function readableOf({ network, containerID, ifname }: Attachment): string {
+  return `net: ${network}, if: ${ifname}, id: ${containerID}`.slice(0, READABLE)
+}
+
+/** That part of a comment. */
+export function readableIn(comment: string): string {
+  return comment.slice(COMMENT_KEY + 2)
+}
+
+/** Is a comment this attachment's? Its words tell, without a digest, unless they may have been cut. */
+export function isCommentOf(comment: string, attachment: Attachment): boolean {
+  const words = readableOf(attachment)
+  if (readableIn(comment) !== words) return false
+  return words.length < READABLE || commentKey(comment) === keyOf(attachment).slice(0, COMMENT_KEY)
 }
 
 const COMMENT_KEY = 16
+/** 128 bytes, less the digits and what stands behind them. */
+const READABLE = 128 - COMMENT_KEY - 2
 
 /** The network that a comment names; undefined when it is none of these, or was cut before the name's end. */
 export function networkInComment(comment: string): string | undefined {

@@ -8,7 +8,9 @@ import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 import type { Family } from '../core/ip.ts'
 import { NO_NAT, parseNat, type SavedNat } from '../core/nat.ts'
-import type { Exit } from '../engine/engine.ts'
+import { type Exit, isFileError } from '../engine/engine.ts'
+import { readIfThere } from './files.ts'
+import type { Tables } from './nft-tables.ts'
 import { findTool, lookUpTool, TOOL_ENV, type Tool } from './tools.ts'
 
 /** Seconds to wait for /run/xtables.lock, which all of iptables' users hold in turn. */
@@ -25,6 +27,22 @@ export function requireIptables(families: readonly Family[]): void {
   for (const family of families) {
     findTool(TOOLS[family].restore)
     findTool(TOOLS[family].save)
+  }
+}
+
+/**
+ * Can there be NAT by iptables? Its newer kind keeps it in a table of nf_tables, its older one in a table that the
+ * kernel names in /proc. Costs no process.
+ * @param tables undefined when nobody can tell
+ */
+export function mayHaveNat(family: Family, tables: Tables | undefined): boolean {
+  if (!tables || tables.has(family === 4 ? 'ip' : 'ip6', 'nat')) return true
+  try {
+    const names = readIfThere(`/proc/self/net/${family === 4 ? 'ip' : 'ip6'}_tables_names`) ?? ''
+    return names.split('\n').includes('nat')
+  } catch (error) {
+    if (isFileError(error)) return true
+    throw error
   }
 }
 

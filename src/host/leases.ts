@@ -41,8 +41,10 @@ export function readQuietly(path: string): string | undefined {
   }
 }
 
+/** Lines end in CR LF or LF. (A store has thousands of files: an expression to split by costs more than to read one.) */
 function parseOwner(text: string): Owner | undefined {
-  const [containerID = '', ifname = '', ...rest] = text.trim().split(/\r?\n/)
+  const [first = '', ifname = '', ...rest] = text.trim().split('\n')
+  const containerID = first.endsWith('\r') ? first.slice(0, -1) : first
   if (!/^[A-Za-z0-9][\w.-]*$/.test(containerID) || rest.length > 0) return undefined
   return { containerID, ifname: ifname.trim() }
 }

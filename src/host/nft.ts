@@ -122,22 +122,23 @@ export async function readFilter(): Promise<SeenMasquerade> {
   return parseMasquerade(documents.flat())
 }
 
-/** What there is in all tables that Pontoon puts elements into. */
-export async function readRules(inet: boolean): Promise<SeenMasquerade> {
-  const seen = await Promise.all([readMasquerade(inet), readFilter()])
-  return {
-    elements: new Map(seen.flatMap(({ elements }) => [...elements])),
-    served: new Set(seen.flatMap(({ served }) => [...served])),
-  }
+/** All there is in a table; nothing when there is no such table. */
+export function readTable(family: string, table: string): Promise<readonly NftObject[]> {
+  return list(['table', family, table])
 }
 
-/** All there is in a table; nothing when there is no such table. */
-export async function readTable(family: string, table: string): Promise<readonly NftObject[]> {
-  const exit = await startListing(['-j', 'list', 'table', family, table])
+async function list(what: readonly string[]): Promise<readonly NftObject[]> {
+  const exit = await startListing(['-j', 'list', ...what])
   const failure = readFailure(exit)
   if (failure?.code === 'ENOENT' || failure?.code === 'EOPNOTSUPP') return []
   if (failure) throw nftFault(failure)
   return (JSON.parse(exit.stdout) as { nftables: readonly NftObject[] }).nftables
+}
+
+/** The tables that there are, each as `inet filter`: of many that may be missing only those need be listed. */
+export async function listTables(): Promise<ReadonlySet<string>> {
+  const objects = await list(['tables'])
+  return new Set(objects.flatMap(({ table }) => (table ? [`${table.family} ${table.name}`] : [])))
 }
 
 function startListing(args: readonly string[]): Promise<Exit> {
@@ -148,6 +149,7 @@ function startListing(args: readonly string[]): Promise<Exit> {
 
 /** libnftables-json(5), the members that are read. */
 export interface NftObject {
+  readonly table?: { readonly family: string; readonly name: string }
   readonly set?: {
     readonly family: string
     readonly table: string

@@ -1,8 +1,8 @@
 /** The nft rules and chains of the reference plugin, which its comments and names tell. */
 
 import { TABLE } from '../core/kinds/masquerade.ts'
-import { type NftObject, nftFault, readTable, runNft } from './nft.ts'
-import { lookUpTool } from './tools.ts'
+import { type NftObject, nftFault, runNft } from './nft.ts'
+import { openTables, type Tables } from './nft-tables.ts'
 
 interface Rule {
   /** `inet cni_plugins_masquerade masq_checks handle 6`: what nft deletes it by. */
@@ -22,9 +22,14 @@ export interface ReferenceRules {
 
 const NONE: ReferenceRules = { masquerade: [], spoofJumps: [], spoofChains: new Set() }
 
-export async function readReferenceRules(): Promise<ReferenceRules> {
-  if (lookUpTool('nft') === undefined) return NONE
-  const [inet, bridge] = await Promise.all([readTable('inet', TABLE), readTable('bridge', 'nat')])
+export function isEmpty({ masquerade, spoofJumps, spoofChains }: ReferenceRules): boolean {
+  return masquerade.length === 0 && spoofJumps.length === 0 && spoofChains.size === 0
+}
+
+export async function readReferenceRules(tables?: Tables): Promise<ReferenceRules> {
+  const seen = tables ?? (await openTables())
+  if (!seen) return NONE
+  const [inet, bridge] = await Promise.all([seen.read('inet', TABLE), seen.read('bridge', 'nat')])
   return {
     masquerade: rulesIn(inet, `inet ${TABLE}`),
     spoofJumps: rulesIn(bridge, 'bridge nat').filter(({ target }) => target.startsWith('bridge nat PREROUTING ')),
@@ -57,9 +62,14 @@ export function removalLines(
 
 /**
  * Looks, and removes what `select` finds; again when something went in between.
+ * @param tables as they were a moment ago: where nothing is found in them, they are not looked at again
  * @throws Fault 102 with nft's words
  */
-export async function removeReferenceRules(select: (seen: ReferenceRules) => readonly string[]): Promise<void> {
+export async function removeReferenceRules(
+  select: (seen: ReferenceRules) => readonly string[],
+  tables?: Tables,
+): Promise<void> {
+  if (tables && select(await readReferenceRules(tables)).length === 0) return
   for (let attempt = 0; ; attempt++) {
     const lines = select(await readReferenceRules())
     const failure = lines.length > 0 ? await runNft(lines) : undefined

@@ -4,16 +4,19 @@
  */
 import * as engine from '#engine'
 import type { Request } from '../cni/request.ts'
+import { once } from '../cni/values.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { line } from '../core/line.ts'
 import { readEntry } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasInetNat, hasLink } from '../host/machine.ts'
-import { readRules, startNft } from '../host/nft.ts'
+import { startNft } from '../host/nft.ts'
+import { openTables, readRules } from '../host/nft-tables.ts'
 import { openSession } from '../host/session.ts'
 import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf, isMakerAlive } from './call.ts'
+import type { Look } from './foreign.ts'
 import { elementsNamed, isOwnLink, type Traced, trace, victimOf } from './victims.ts'
 
 type Removal = () => Promise<void>
@@ -26,8 +29,9 @@ export async function del(request: Request): Promise<void> {
   const links = host ? readLinks(await host.run([line`addr show dev ${call.hostVeth}`])) : new Map()
   const own = isOwnLink(links.get(call.hostVeth), call.attachment) ? [call.hostVeth] : []
   const also: Removal[] = []
-  const known = await orLater(() => elements(traced, call), traced.entry?.elements ?? [], also)
-  const foreign = await orLater(() => beyondIndex(traced, call, also), [], also)
+  const look = once(openTables)
+  const known = await orLater(() => elements(traced, call, look), traced.entry?.elements ?? [], also)
+  const foreign = await orLater(() => beyondIndex(traced, call, also, look), [], also)
   const victim = victimOf(traced, [...new Set([...own, ...foreign])], known)
   throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
 }
@@ -73,22 +77,28 @@ async function orLater<T>(look: () => Promise<T>, otherwise: T, also: Removal[])
 }
 
 /** What iptables has of it; and, where the index does not tell, what the reference made. The latter's host ends. */
-async function beyondIndex({ entry, ...traced }: Traced, call: Call, also: Removal[]): Promise<readonly string[]> {
+async function beyondIndex(
+  { entry, ...traced }: Traced,
+  call: Call,
+  also: Removal[],
+  look: Look,
+): Promise<readonly string[]> {
   if (entry?.done) {
     if (entry.masquerade !== 'iptables') return []
     also.push(...(await (await import('./nat.ts')).natRemovals(entry, entry.addresses)))
     return []
   }
   const { findLinks, removalsOf } = await import('./foreign.ts')
-  also.push(...removalsOf(call))
-  return findLinks(call, traced.addresses)
+  also.push(...removalsOf(call, look))
+  return findLinks(call, traced.addresses, look)
 }
 
 /** Where the index does not tell, the rules themselves are asked; without nft there are none. */
-async function elements(traced: Traced, call: Call): Promise<readonly string[]> {
+async function elements(traced: Traced, call: Call, look: Look): Promise<readonly string[]> {
   const known = traced.entry?.elements ?? []
   // An attachment without addresses is in no store that would tell of it.
   const isUncertain = traced.isUncertain || (!traced.entry && call.netconf.macspoofchk)
   if (!isUncertain || lookUpTool('nft') === undefined) return known
-  return [...new Set([...known, ...elementsNamed(await readRules(hasInetNat()), call.attachment, traced.addresses)])]
+  const seen = await readRules(hasInetNat(), await look())
+  return [...new Set([...known, ...elementsNamed(seen, call.attachment, traced.addresses)])]
 }

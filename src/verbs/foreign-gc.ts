@@ -1,33 +1,36 @@
 /** GC of what has the reference's form: rules and chains of this network, and host ends, of attachments that are gone. */
 import type { NetConf } from '../cni/netconf.ts'
 import type { Attachment } from '../core/attachment.ts'
-import type { Family } from '../core/ip.ts'
 import { chainsOf, removalOf, type SavedNat } from '../core/nat.ts'
 import { networkHash, ruleHash, spoofChains, spoofComment } from '../core/reference.ts'
-import { settleNat } from '../host/iptables.ts'
-import { type ReferenceRules, removalLines, removeReferenceRules } from '../host/reference-rules.ts'
+import { mayHaveNat, settleNat } from '../host/iptables.ts'
+import type { Tables } from '../host/nft-tables.ts'
+import { isEmpty, type ReferenceRules, removalLines, removeReferenceRules } from '../host/reference-rules.ts'
 import type { Victim } from '../host/sweep.ts'
 import { findHostEndsOf } from './host-ends.ts'
 
-export interface Garbage {
+/** What it is decided by. */
+export interface Ground {
   readonly netconf: NetConf
   readonly victims: readonly Victim[]
   /** Those that stay; undefined when there is no list, so that only the victims are gone for sure. */
   readonly spared: readonly Attachment[] | undefined
   /** Whose an address is, of those that stay: `containerID address`. */
   readonly kept: ReadonlySet<string>
+  /** As nf_tables was when all of this was found out; undefined without nft. */
+  readonly tables: Tables | undefined
 }
 
-export function removalsOf(garbage: Garbage): readonly (() => Promise<void>)[] {
-  const families: readonly Family[] = [4, 6]
+export function removalsOf(garbage: Ground): readonly (() => Promise<void>)[] {
+  const families = ([4, 6] as const).filter((family) => mayHaveNat(family, garbage.tables))
   return [
     ...families.map((family) => () => settleNat(family, undefined, (seen) => natLines(garbage, seen))),
-    () => removeReferenceRules((seen) => nftLines(garbage, seen)),
+    () => removeReferenceRules((seen) => nftLines(garbage, seen), garbage.tables),
   ]
 }
 
 /** The host ends of the victims that are not Pontoon's. */
-export function findLinks({ netconf, victims }: Garbage): Promise<readonly string[]> {
+export function findLinks({ netconf, victims }: Ground): Promise<readonly string[]> {
   const suspects = victims.filter(({ links }) => links.length === 0)
   return findHostEndsOf(
     suspects.map(({ owner, addresses }) => ({ ifname: owner.ifname, addresses })),
@@ -35,7 +38,7 @@ export function findLinks({ netconf, victims }: Garbage): Promise<readonly strin
   )
 }
 
-function natLines({ netconf, victims, spared, kept }: Garbage, seen: SavedNat): readonly string[] {
+function natLines({ netconf, victims, spared, kept }: Ground, seen: SavedNat): readonly string[] {
   const gone = new Set(victims.flatMap(({ owner, addresses }) => addresses.map((ip) => `${owner.containerID} ${ip}`)))
   const ids = spared && new Set(spared.map(({ containerID }) => containerID))
   // A comment holds the front of a very long ID.
@@ -48,7 +51,8 @@ function natLines({ netconf, victims, spared, kept }: Garbage, seen: SavedNat): 
   )
 }
 
-function nftLines({ netconf, victims, spared }: Garbage, seen: ReferenceRules): readonly string[] {
+function nftLines({ netconf, victims, spared }: Ground, seen: ReferenceRules): readonly string[] {
+  if (isEmpty(seen)) return []
   const network = networkHash(netconf.name)
   const own = seen.masquerade.filter(({ comment }) => comment.startsWith(network))
   const hashOf = (comment: string) => comment.slice(0, network.length + 16)

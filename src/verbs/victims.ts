@@ -1,12 +1,13 @@
 /** Finds out what belongs to an attachment: by the index, else by store, labels and rules. */
 import {
   type Attachment,
-  commentKey,
-  commentOf,
   hostVethOf,
+  isCommentOf,
   keyOf,
   labelOf,
   networkInComment,
+  readableIn,
+  readableOf,
 } from '../core/attachment.ts'
 import { withoutPrefix } from '../core/ip.ts'
 import { setPrefix, TABLE } from '../core/kinds/masquerade.ts'
@@ -68,13 +69,36 @@ export function elementsNamed(
   attachment: Attachment,
   addresses: readonly string[] = [],
 ): readonly string[] {
-  const mine = commentKey(commentOf(attachment))
-  const isMine = (element: string) =>
-    isSetOf(element.split(' ')[2] ?? '', attachment.network) &&
-    masquerades(element, (address) => addresses.includes(address))
-  return [...seen.elements].flatMap(([element, comment]) =>
-    commentKey(comment) === mine || isMine(element) ? [element] : [],
-  )
+  return elementFinder(seen, attachment.network)(attachment, addresses)
+}
+
+/** The same for many attachments of a network: all elements are looked at once. */
+export function elementFinder(
+  { elements }: SeenMasquerade,
+  network: string,
+): (attachment: Attachment, addresses: readonly string[]) => readonly string[] {
+  const byWords = new Map<string, string[]>()
+  const byAddress = new Map<string, string[]>()
+  for (const [element, comment] of elements) {
+    const [, table, set = '', address = ''] = element.split(' ')
+    addTo(byWords, readableIn(comment), element)
+    if (table === TABLE && isSetOf(set, network)) addTo(byAddress, address, element)
+  }
+  return (attachment, addresses) => {
+    const named = byWords.get(readableOf(attachment)) ?? []
+    return [
+      ...new Set([
+        ...named.filter((element) => isCommentOf(elements.get(element) ?? '', attachment)),
+        ...addresses.flatMap((address) => byAddress.get(address) ?? []),
+      ]),
+    ]
+  }
+}
+
+function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key)
+  if (list) list.push(item)
+  else lists.set(key, [item])
 }
 
 /** Up to the last dash: a subnet has none, but the name of another network may begin with this one's and a dash. */
@@ -93,9 +117,12 @@ export function elementsBut(seen: SeenMasquerade, network: string, spared: reado
   const own = [...seen.elements].filter(
     ([element, comment]) => isSetOf(element.split(' ')[2] ?? '', network) || networkInComment(comment) === network,
   )
-  if (own.length === 0) return [] // each key is a digest: a node of many pods would wait for them
-  const keys = new Set(spared.map((attachment) => commentKey(commentOf(attachment))))
-  return own.flatMap(([element, comment]) => (keys.has(commentKey(comment)) ? [] : [element]))
+  if (own.length === 0) return []
+  const named = new Map<string, Attachment[]>()
+  for (const attachment of spared) addTo(named, readableOf(attachment), attachment)
+  const isSpared = (comment: string) =>
+    named.get(readableIn(comment))?.some((attachment) => isCommentOf(comment, attachment)) ?? false
+  return own.flatMap(([element, comment]) => (isSpared(comment) ? [] : [element]))
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   digest,
   hostMacOf,
   hostVethOf,
+  isCommentOf,
   keyOf,
   labelOf,
   parseLabel,
@@ -127,4 +128,18 @@ test('a comment fits into what nft keeps, and tells its attachment when it is cu
       expect(commentKey(commentOf(a)) === commentKey(commentOf(b))).toBe(keyOf(a) === keyOf(b))
     }),
   )
+})
+
+test('a comment is told from those of others, also where only its front was kept', () => {
+  fc.assert(
+    fc.property(attachments, attachments, (a, b) => {
+      const longer = { ...a, containerID: `${a.containerID}${'x'.repeat(128)}` }
+      const all = [a, b, longer, { ...longer, containerID: `${longer.containerID}y` }, { ...a, ifname: `${a.ifname}0` }]
+      for (const one of all)
+        for (const other of all) {
+          expect(isCommentOf(commentOf(one), other)).toBe(keyOf(one) === keyOf(other))
+        }
+    }),
+  )
+  expect(isCommentOf('', attachment)).toBe(false)
 })

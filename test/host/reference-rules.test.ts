@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { CODE } from '../../src/core/fault.ts'
+import { openTables, type Tables } from '../../src/host/nft-tables.ts'
 import { readReferenceRules, removalLines, removeReferenceRules } from '../../src/host/reference-rules.ts'
 import { followScripts, missing, NFT, script } from './scripted.ts'
 
@@ -23,17 +24,21 @@ const bridge = [
 ]
 const CHAINS = ['cni-br-iface-a-eth0', 'cni-br-iface-a-eth0-mac']
 
-const list = (family: string, table: string, items: readonly object[] | undefined) => ({
-  argv: ['/usr/sbin/nft', '-j', 'list', 'table', family, table],
-  exit: items
-    ? { stdout: JSON.stringify({ nftables: items }) }
-    : { status: 1, stderr: 'Error: No such file or directory\n' },
+const list = (what: string, items: readonly object[]) => ({
+  argv: ['/usr/sbin/nft', '-j', 'list', ...what.split(' ')],
+  exit: { stdout: JSON.stringify({ nftables: items }) },
 })
-const look = (rules: readonly object[] | undefined = inet, chains: readonly object[] | undefined = bridge) => [
-  list('inet', 'cni_plugins_masquerade', rules),
-  list('bridge', 'nat', chains),
+const tables = (...names: readonly (readonly [family: string, name: string])[]) =>
+  list(
+    'tables',
+    names.map(([family, name]) => ({ table: { family, name } })),
+  )
+const look = [
+  tables(['inet', 'cni_plugins_masquerade'], ['bridge', 'nat']),
+  list('table inet cni_plugins_masquerade', inet),
+  list('table bridge nat', bridge),
 ]
-const nothing = [list('inet', 'cni_plugins_masquerade', undefined), list('bridge', 'nat', undefined)]
+const nothing = tables(['inet', 'filter'])
 const run = (lines: readonly string[], exit: object = {}) => ({
   argv: NFT,
   dialog: [{ told: `${lines.join('\n')}\n` }],
@@ -48,13 +53,14 @@ const LINES = [
   'flush chain bridge nat cni-br-iface-a-eth0-mac',
   'delete chain bridge nat cni-br-iface-a-eth0-mac',
 ]
-const remove = () =>
-  removeReferenceRules((seen) =>
-    removalLines(seen, ({ comment }) => comment.startsWith('aa-bb') || comment.endsWith('a-eth0'), CHAINS),
+const remove = (seen?: Tables) =>
+  removeReferenceRules(
+    (found) => removalLines(found, ({ comment }) => comment.startsWith('aa-bb') || comment.endsWith('a-eth0'), CHAINS),
+    seen,
   )
 
 test('rules by their comments, with what they are of', async () => {
-  script(...look())
+  script(...look)
   const seen = await readReferenceRules()
   expect(seen.masquerade.map(({ of }) => of)).toEqual(['10.9.0.2', '10.9.0.3'])
   expect(seen.spoofJumps).toEqual([
@@ -63,24 +69,33 @@ test('rules by their comments, with what they are of', async () => {
 })
 
 test('all of one attachment goes in one transaction: jumps before the chains that they lead to', async () => {
-  script(...look(), run(LINES))
+  script(...look, run(LINES))
   await remove()
 })
 
 test('somebody else was faster: it is looked again', async () => {
   const gone = { status: 1, stderr: 'Error: Could not process rule: No such file or directory\n' }
-  script(...look(), run(LINES, gone), ...nothing)
+  script(...look, run(LINES, gone), nothing)
   await remove()
+})
+
+test('where nothing was found a moment ago, it is not looked again; what was found is looked at anew', async () => {
+  script(nothing)
+  await remove(await openTables())
+  script(...look)
+  const seen = await openTables()
+  script(...look, run(LINES))
+  await remove(seen)
 })
 
 test('another refusal is told', async () => {
   const denied = { status: 1, stderr: 'Error: Could not process rule: Operation not permitted\n' }
-  script(...look(), run(LINES, denied))
+  script(...look, run(LINES, denied))
   await expect(remove()).rejects.toThrow(expect.objectContaining({ code: CODE.kernel }))
 })
 
 test('where there are no tables, nothing is run; where there is no nft, nothing is looked for', async () => {
-  script(...nothing)
+  script(nothing)
   await remove()
   missing.add('nft')
   await remove()

@@ -61,6 +61,20 @@ test('the elements that bear the name of an attachment', () => {
   expect(elementsNamed(seen, attachment)).toEqual([mine[0], mine6[0]])
 })
 
+test('an element of an address that is reserved for it is its own, whatever name it bears; once', () => {
+  expect(elementsNamed(seen, attachment, ['10.9.0.3', '10.9.0.2'])).toEqual([mine[0], mine6[0], next[0]])
+  expect(elementsNamed({ ...seen, elements: new Map() }, attachment, ['10.9.0.3'])).toEqual([])
+})
+
+test('comments that were cut in the middle of an ID name the one that they are of', () => {
+  const ids = ['a', 'b'].map((end) => `${'c'.repeat(120)}${end}`)
+  const [one = mine, other = mine] = ids.map((id, i) => element('net1', id, `10.9.0.${i + 2}`))
+  const both: SeenMasquerade = { elements: new Map([one, other]), served: new Set() }
+  const ofOne = { network: 'net1', containerID: ids[0] ?? '', ifname: 'eth0' }
+  expect(elementsNamed(both, ofOne)).toEqual([one[0]])
+  expect(elementsBut(both, 'net1', [ofOne])).toEqual([other[0]])
+})
+
 test('the elements of a network that belong to no valid attachment: never those of another network', () => {
   expect(elementsBut(seen, 'net1', [attachment])).toEqual([next[0], alien[0]])
   expect(elementsBut(seen, 'net1', [])).toEqual([mine[0], mine6[0], next[0], alien[0]])
