@@ -14,6 +14,7 @@ interface Node {
   readonly entries?: Readonly<Record<string, Node>>
   readonly item?: Node
   readonly wrapped?: Node
+  readonly isRight?: (value: unknown) => boolean
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -60,8 +61,10 @@ export function conform<S extends Schema>(schema: S, value: JsonObject, options:
 
 /** A copy with the schema's own spelling of the known keys, without unknown ones, `null` and empty strings. */
 function canonical(node: Node, value: unknown): unknown {
-  const { entries, item } = node.wrapped ?? node
-  if (item && Array.isArray(value)) return value.map((element) => canonical(item, element))
+  const { entries, item, isRight } = node.wrapped ?? node
+  if (item && Array.isArray(value)) {
+    return isRight && value.every(isRight) ? [...value] : value.map((element) => canonical(item, element))
+  }
   if (!entries || !isObject(value)) return value
   const copy: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {

@@ -1,7 +1,7 @@
 /** The keys of the configuration that Pontoon knows, with the values they may have. */
 import * as v from 'valibot'
 import { hasPathSeparator, isSafePath, linkNameProblem } from './names.ts'
-import { keyed, once, opt, optFlag, optText, optTexts, optUnsigned, text, whole } from './values.ts'
+import { keyed, longList, once, opt, optFlag, optText, optTexts, optUnsigned, text, whole } from './values.ts'
 
 const optPluginName = opt(
   v.pipe(
@@ -86,13 +86,16 @@ const optTrunk = () => {
   return opt(v.array(keyed({ minID: vlan, maxID: vlan, id: vlan }), 'a list of VLANs'))
 }
 
-const optAttachments = () =>
-  opt(
-    v.array(
-      keyed({ containerID: text, ifname: text }, 'an object with containerID and ifname'),
-      'a list of attachments',
-    ),
-  )
+const optAttachments = () => {
+  const attachment = keyed({ containerID: text, ifname: text }, 'an object with containerID and ifname')
+  return opt(longList(attachment, 'a list of attachments', isAttachment))
+}
+
+/** Exactly as it is to be written; further keys are never read. */
+function isAttachment(value: unknown): boolean {
+  const { containerID, ifname } = (value ?? {}) as Record<string, unknown>
+  return typeof containerID === 'string' && containerID !== '' && typeof ifname === 'string' && ifname !== ''
+}
 
 export const netConfSchema = once(() => {
   const attachments = optAttachments()
