@@ -110,6 +110,12 @@ export const BREAKS: readonly Break[] = [
     damage: (lab) => lab.must('ip', 'link', 'set', BRIDGE, 'down'),
   },
   {
+    name: 'a host end that was taken off the bridge',
+    check: 'port-wrong',
+    fix: /pontoon repair t$/,
+    damage: (lab) => lab.must('sh', '-c', 'ip link set $(basename /sys/class/net/veth*) nomaster'),
+  },
+  {
     name: 'a bridge that is gone',
     check: 'bridge-gone',
     fix: /pontoon repair t$/,
@@ -128,12 +134,11 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'another gateway that is in the way',
     check: 'gateway-conflict',
-    fix: /^ip addr del 10\.9\.0\.5\/24 dev br-t$/,
+    fix: /^ip addr del 10\.9\.0\.5\/24 dev br-t && .*pontoon repair t$/,
     damage: (lab) => {
       lab.must('ip', 'addr', 'del', '10.9.0.1/24', 'dev', BRIDGE)
       lab.must('ip', 'addr', 'add', '10.9.0.5/24', 'dev', BRIDGE)
     },
-    follow: (lab) => lab.must('/opt/cni/bin/pontoon', 'repair', 't'),
   },
   {
     name: 'a lock that a killed process left',

@@ -5,7 +5,7 @@ import { putConf, tool, toolJson } from './commands.ts'
 import { forEachExecutable } from './executables.ts'
 import { type Json, openLab } from './lab.ts'
 import { snapshot } from './observe.ts'
-import { add, check, conf } from './plugin.ts'
+import { add, BRIDGE, check, conf } from './plugin.ts'
 
 forEachExecutable((executable) => {
   test.each(BREAKS)('$name: is told with the command that mends it', async (broken) => {
@@ -60,10 +60,30 @@ forEachExecutable((executable) => {
     const done = tool(lab, 'doctor', '--fix')
     expect(done.status).toBe(1)
     expect(done.stdout).toMatch(/ran sysctl -w net\.ipv4\.ip_forward=1[\s\S]*ran .*pontoon repair t/)
-    expect(done.stdout).toMatch(/1 finding$/m)
+    expect(done.stdout).toMatch(/1 finding; its command is for you to run$/m)
     expect(done.stdout).toContain('iptables -I FORWARD')
     expect(check(lab, one)).toMatchObject({ status: 0 })
     expect(lab.must('iptables', '-S', 'FORWARD')).toBe('-P FORWARD DROP\n')
+  })
+
+  test('what went with the bridge is told once, and --fix runs one command for it that does not fail', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    add(lab, 'a')
+    lab.must('ip', 'link', 'del', BRIDGE)
+    expect(toolJson(lab, 'doctor').findings).toMatchObject([{ check: 'bridge-gone' }])
+    expect(toolJson(lab, 'doctor', '--fix')).toMatchObject({ findings: [], fixed: [{ status: 0 }] })
+    lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', '10.9.0.1')
+  })
+
+  test('a host end that is in the wrong place is told with its pod', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    add(lab, 'a', conf(), { args: 'K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web' })
+    lab.must('sh', '-c', 'ip link set $(basename /sys/class/net/veth*) nomaster')
+    expect(toolJson(lab, 'doctor').findings).toMatchObject([
+      { what: expect.stringMatching(/^port veth\w+ of shop\/web: /) },
+    ])
   })
 
   test('missing tools are told, and nothing breaks', async () => {

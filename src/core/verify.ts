@@ -7,7 +7,7 @@ export function verify(desired: readonly Resource[], observed: Observed): readon
   return desired.flatMap((resource) => {
     const finding = kindOf(resource).inspect(resource, observed)
     if (finding.is === 'present') return []
-    if (finding.is === 'absent') return [`${nameOf(resource)}: want it there, have none`]
+    if (finding.is === 'absent') return [`${nameOf(resource)}: missing`]
     return [`${nameOf(resource)}: want ${finding.want}, have ${finding.have}`]
   })
 }

@@ -100,12 +100,12 @@ test('what repair did is told, and what it could not do', () => {
   const outcome = {
     network: 'pods',
     attachments: 1,
-    steps: [{ what: 'bridge cni0', reason: 'want it there, have none', lines: ['ip link add'] }],
+    steps: [{ what: 'bridge cni0', reason: 'missing', lines: ['ip link add'] }],
     failures: ['port veth1: no'],
     left: ['a pod'],
   }
   expect(repairText([outcome], false, plain)).toBe(
-    'pods  1 living attachment\n  made bridge cni0 (want it there, have none)\n    ip link add\n' +
+    'pods  1 living attachment\n  made bridge cni0 (missing)\n    ip link add\n' +
       '  could not make port veth1: no\n  left as it is: a pod',
   )
 })

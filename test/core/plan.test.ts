@@ -126,12 +126,12 @@ test('a host that has it all is settled', () => {
 test('every difference is told, missing ones as well', () => {
   const has = observed({ host: { cni0: { up: false } }, sysctls: { 'net/ipv4/ip_forward': '0' } })
   expect(verify(desired, has)).toEqual([
-    'reservation 10.9.0.2: want it there, have none',
-    'veth veth1: want it there, have none',
+    'reservation 10.9.0.2: missing',
+    'veth veth1: missing',
     'bridge cni0: want up, have down',
     'sysctl net.ipv4.ip_forward: want 1, have 0',
-    'gateway 10.9.0.1/24 on cni0: want it there, have none',
-    'port veth1: want it there, have none',
+    'gateway 10.9.0.1/24 on cni0: missing',
+    'port veth1: missing',
   ])
   expect(isSettled(desired, has)).toBe(false)
 })

@@ -3,7 +3,7 @@ import { nameOf } from '../../core/kinds.ts'
 import type { Resource } from '../../core/resource.ts'
 import { linesOf } from '../ops.ts'
 import type { Repair } from '../repair/plan.ts'
-import { type Finding, ofEach } from './facts.ts'
+import { type Finding, type NetworkFacts, ofEach } from './facts.ts'
 
 type Local = Omit<Finding, 'network'>
 
@@ -27,22 +27,46 @@ export const drift = ofEach((facts, { command }) => {
   const { steps } = facts.repairs
   const of = (...kinds: readonly Resource['kind'][]) => steps.filter(({ resource }) => kinds.includes(resource.kind))
   const repair = `${command} repair ${facts.network.name}`
+  const told = (resource: Resource) => `${nameOf(resource)}${podOf(resource, facts)}`
+  const isGone = of('bridge').some(({ isPartial }) => !isPartial)
   return [
     ...of('bridge').map((step) => bridgeFinding(step, repair)),
-    ...of('gateway').map((step) =>
-      local('gateway-missing', step, 'pods can’t leave their network: nobody answers to their gateway', typed(step)),
-    ),
+    // Gateway and ports went with the bridge, and come back with it.
+    ...(isGone ? [] : gatewayFindings(of('gateway'), of('vlanGateway').length > 0 ? repair : undefined)),
     ...of('sysctl').map((step) => local('forwarding-off', step, whyOfSysctl(step), typed(step))),
-    ...grouped(of('port', 'vlan', 'vlanGateway'), 'port-wrong', 'these pods are cut off, or in the wrong VLAN', repair),
-    ...grouped(
-      of('masquerade', 'iptables', 'untracked'),
-      'masquerade-missing',
-      'their packets leave with addresses that nobody outside can answer',
-      repair,
-    ),
-    ...grouped(of('spoofcheck'), 'spoofcheck-missing', 'these pods may send with any hardware address', repair),
+    ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway'), {
+      check: 'port-wrong',
+      told,
+      why: 'pods are cut off, or in the wrong VLAN',
+      fix: repair,
+    }),
+    ...grouped(of('masquerade', 'iptables', 'untracked'), {
+      check: 'masquerade-missing',
+      told,
+      why: 'their packets leave with addresses that nobody outside can answer',
+      fix: repair,
+    }),
+    ...grouped(of('spoofcheck'), {
+      check: 'spoofcheck-missing',
+      told,
+      why: 'these pods may send with any hardware address',
+      fix: repair,
+    }),
   ]
 })
+
+/** @param repair where the device that has the address is to be made, too */
+function gatewayFindings(steps: readonly Repair[], repair: string | undefined): readonly Local[] {
+  const why = 'pods can’t leave their network: nobody answers to their gateway'
+  return steps.map((step) => local('gateway-missing', step, why, repair ?? typed(step)))
+}
+
+/** ` of shop/web`, where it is a pod's own host end. */
+function podOf(resource: Resource, { known }: NetworkFacts): string {
+  const host = resource.kind === 'port' ? resource.host : resource.kind === 'vlan' ? resource.port : undefined
+  const entry = known.find((one) => one.entry.hostVeth === host)?.entry
+  return entry ? ` of ${entry.pod ?? `container ${entry.containerID}`}` : ''
+}
 
 /** Exactly the lines that make it right. */
 function typed({ run }: Repair): string {
@@ -63,16 +87,23 @@ function whyOfSysctl({ resource }: Repair): string {
   return isIpv6 ? 'the bridge can’t have the IPv6 gateway' : 'the node drops what pods send beyond their network'
 }
 
-function grouped(steps: readonly Repair[], check: Finding['check'], why: string, fix: string): readonly Local[] {
+interface Group {
+  readonly check: Finding['check']
+  readonly told: (resource: Resource) => string
+  readonly why: string
+  readonly fix: string
+}
+
+function grouped(steps: readonly Repair[], { check, told, why, fix }: Group): readonly Local[] {
   const [first] = steps
   if (!first) return []
   const more = steps.length > 1 ? ` (and ${steps.length - 1} more)` : ''
-  const what = `${nameOf(first.resource)}: ${first.reason}${more}`
+  const what = `${told(first.resource)}: ${first.reason}${more}`
   return [{ check, level: 'error', what, why, fix, isSafe: true }]
 }
 
 /** What a repair must not touch: somebody has put it there. */
-export const obstacles = ofEach(({ repairs, network: { netconf } }) =>
+export const obstacles = ofEach(({ repairs, network: { netconf, name } }, { command }) =>
   repairs.obstacles
     .filter(({ resource }) => resource.kind === 'gateway')
     .map(({ resource, reason }) => {
@@ -83,7 +114,7 @@ export const obstacles = ofEach(({ repairs, network: { netconf } }) =>
         level: 'error',
         what: `${nameOf(resource)}: ${reason}`,
         why: 'another address of this subnet is in the way: pods can’t reach their gateway, and every ADD is refused',
-        fix: others.map((cidr) => `ip addr del ${cidr} dev ${device}`).join(' && '),
+        fix: [...others.map((cidr) => `ip addr del ${cidr} dev ${device}`), `${command} repair ${name}`].join(' && '),
         isSafe: false,
       }
     }),

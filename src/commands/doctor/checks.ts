@@ -33,8 +33,9 @@ const CHECKS: readonly Check[] = [
   mtu,
 ]
 
-/** Everything that is amiss, once: two networks on one bridge share their troubles. */
+/** Everything that is amiss, once: two networks on one bridge share their troubles, but `--fix` runs what either needs. */
 export function examine(facts: Facts): readonly Finding[] {
   const all = CHECKS.flatMap((check) => check(facts))
-  return all.filter((one, i) => all.findIndex(({ check, what }) => check === one.check && what === one.what) === i)
+  const isSame = (a: Finding, b: Finding) => a.check === b.check && a.what === b.what && (a.fix === b.fix || !a.isSafe)
+  return all.filter((one, i) => all.findIndex((other) => isSame(one, other)) === i)
 }

@@ -60,6 +60,12 @@ function findingText({ level, network, what, why, fix, check }: Finding, paint: 
 function verdict(findings: readonly Finding[], paint: Paint): string {
   if (findings.length === 0) return paint('green', 'all is well')
   const safe = findings.filter(({ isSafe }) => isSafe).length
-  const hint = safe > 0 ? `; --fix runs ${safe === findings.length ? 'the commands' : `${safe} of the commands`}` : ''
-  return `\n${count(findings.length, 'finding')}${hint}`
+  const those =
+    findings.length === 1 ? 'the command' : safe === findings.length ? 'the commands' : `${safe} of the commands`
+  // The others take something away, or are for people to decide.
+  const hint =
+    safe > 0
+      ? `--fix runs ${those}`
+      : `${findings.length === 1 ? 'its command is' : 'their commands are'} for you to run`
+  return `\n${count(findings.length, 'finding')}; ${hint}`
 }

@@ -13,7 +13,7 @@ import { assignedTo, desiredOfOne, livingOf } from './desired.ts'
 
 export interface InsideDrift {
   readonly entry: IndexEntry
-  /** `address 10.9.0.2/24 on eth0: want it there, have none` */
+  /** `address 10.9.0.2/24 on eth0: missing` */
   readonly what: string
   /** The lines that make it right. */
   readonly lines: readonly string[]
@@ -45,7 +45,7 @@ async function driftOf(
     const kind = kindOf(resource)
     const finding = kind.inspect(resource, seen)
     if (finding.is === 'present') return []
-    const reason = finding.is === 'absent' ? 'want it there, have none' : `want ${finding.want}, have ${finding.have}`
+    const reason = finding.is === 'absent' ? 'missing' : `want ${finding.want}, have ${finding.have}`
     const lines = linesOf(kind.create(resource), entry.netns).map((text) =>
       text.replace(' route append ', ' route replace '),
     )

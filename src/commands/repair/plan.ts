@@ -6,7 +6,7 @@ import type { Observed, Op, Resource } from '../../core/resource.ts'
 
 export interface Repair {
   readonly resource: Resource
-  /** What is wrong: `want it there, have none`. */
+  /** What is wrong: `missing`, or `want …, have …`. */
   readonly reason: string
   readonly run: readonly Op[]
   /** Something of it is there: what it stands on may be what is missing. */
@@ -48,8 +48,7 @@ export function planRepair(desired: readonly Resource[], seen: Observed): Repair
     const finding = kind.inspect(resource, seen)
     if (finding.is === 'present') continue
     const run = finding.is === 'absent' ? kind.create(resource) : remedyOf(resource, seen)
-    const reason =
-      finding.is === 'absent' ? 'want it there, have none' : `want ${finding.want}, have ${finding.have || 'none'}`
+    const reason = finding.is === 'absent' ? 'missing' : `want ${finding.want}, have ${finding.have || 'none'}`
     if (run.length > 0) steps.push({ resource, reason, run, isPartial: finding.is === 'different' })
     else obstacles.push({ resource, reason })
   }
