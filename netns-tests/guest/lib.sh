@@ -6,6 +6,8 @@ OWN='{"cniVersion":"1.1.0","name":"t","type":"pontoon","bridge":"br-t"}'
 
 # conf JQ: the usual configuration, changed by a program of jq.
 conf() { jq -c "$1" <<<"$OWN"; }
+# ipam THIRD FIRST, for conf: addresses of 10.9.THIRD.0/24, from 10.9.THIRD.FIRST on.
+ipam() { echo ".ipam = {ranges: [[{subnet: \"10.9.$1.0/24\", rangeStart: \"10.9.$1.$2\"}]]}"; }
 
 # call VERB NAME CONF: calls the plugin for the container NAME, whose namespace has that name. `out` has what it said.
 call() {

@@ -1,7 +1,5 @@
 # Tests of VLANs with packets (bash, sourced by test inside the guest).
 
-ipam() { echo ".ipam = {ranges: [[{subnet: \"10.9.$1.0/24\", rangeStart: \"10.9.$1.$2\"}]]}"; }
-
 test_pods_of_one_VLAN_reach_each_other_and_no_other_VLAN() {
   local hundred two_hundred result
   hundred=$(conf ".vlan = 100 | $(ipam 1 10)")
