@@ -141,6 +141,31 @@ export const BREAKS: readonly Break[] = [
     },
   },
   {
+    name: 'a store on a full disk',
+    check: 'store-unusable',
+    fix: /^df -h \/var\/lib\/cni\/networks\/t; df -i /,
+    damage: (lab) => {
+      const store = '/var/lib/cni/networks/t'
+      lab.must(
+        'sh',
+        '-c',
+        `cp -a ${store} /run/kept; mount -t tmpfs -o nr_inodes=8 none ${store}; cp -a /run/kept/. ${store}`,
+      )
+      lab.must('sh', '-c', `i=0; while touch ${store}/x$i 2>/run/why; do i=$((i + 1)); done; grep -q space /run/why`)
+    },
+    follow: (lab) => lab.must('umount', '/var/lib/cni/networks/t'),
+  },
+  {
+    name: 'a store on a file system that is mounted read-only',
+    check: 'store-unusable',
+    fix: /^findmnt -T \/var\/lib\/cni\/networks\/t; lsattr/,
+    damage: (lab) => {
+      const store = '/var/lib/cni/networks/t'
+      lab.must('sh', '-c', `mount --bind ${store} ${store}; mount -o remount,bind,ro ${store}`)
+    },
+    follow: (lab) => lab.must('umount', '/var/lib/cni/networks/t'),
+  },
+  {
     name: 'a lock that a killed process left',
     check: 'lock-held',
     fix: /^rmdir \/var\/lib\/cni\/networks\/t\/lock\.lock$/,

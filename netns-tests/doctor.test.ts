@@ -86,6 +86,45 @@ forEachExecutable((executable) => {
     ])
   })
 
+  test('pods that the index has lost are seen by their labels, and repaired', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    const one = add(lab, 'a', conf(), { args: 'K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web' })
+    lab.must('sh', '-c', 'rm -r /run/pontoon; nft flush ruleset; ip link del br-t')
+    expect(tool(lab, 'doctor').stdout).toContain('1 pod ')
+    expect(toolJson(lab, 'doctor').findings.map(({ check }: Json) => check)).toEqual([
+      'bridge-gone',
+      'masquerade-missing',
+    ])
+    expect(toolJson(lab, 'doctor', '--fix').findings).toEqual([])
+    expect(toolJson(lab, 'topology').networks[0].ports).toMatchObject([
+      { owner: 'shop/web', kind: 'pod', addresses: ['10.9.0.2/24'] },
+    ])
+    expect(check(lab, one)).toMatchObject({ status: 0 })
+    lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', '10.9.0.1')
+  })
+
+  test('what pods of another plugin live by is looked at, too', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    add(lab, 'a')
+    // As if that plugin had made it: no label, no index.
+    lab.must('sh', '-c', 'rm -r /run/pontoon; ip link set $(basename /sys/class/net/veth*) alias ""')
+    expect(toolJson(lab, 'doctor').findings).toEqual([])
+    lab.must(
+      'sh',
+      '-c',
+      'ip link set br-t down; ip addr del 10.9.0.1/24 dev br-t; echo 0 >/proc/sys/net/ipv4/ip_forward',
+    )
+    expect(toolJson(lab, 'doctor').findings.map(({ check }: Json) => check)).toEqual([
+      'bridge-down',
+      'gateway-missing',
+      'forwarding-off',
+    ])
+    expect(toolJson(lab, 'doctor', '--fix').findings).toEqual([])
+    lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', '10.9.0.1')
+  })
+
   test('missing tools are told, and nothing breaks', async () => {
     const lab = await openLab(executable)
     putConf(lab, conf())

@@ -12,6 +12,7 @@ import { cutOff, desiredOf, livingOf } from './repair/desired.ts'
 import { lookAt, readAllLinks } from './repair/look.ts'
 import { planRepair, type Repairs } from './repair/plan.ts'
 import { count, type Paint } from './text.ts'
+import { withLabelled } from './unindexed.ts'
 import { type NetworkView, viewOf } from './view.ts'
 
 export type RepairFlags = {
@@ -40,7 +41,7 @@ export async function run(flags: RepairFlags, network?: string): Promise<number>
 }
 
 async function repair(network: NodeNetwork, isDryRun: boolean): Promise<Outcome> {
-  const view = viewOf(network)
+  const view = withLabelled(viewOf(network), await readAllLinks())
   const first = await findRepairs(view)
   const failures = isDryRun ? [] : [...(await applyRepairs(first.steps))]
   // What the first round stood on may have been there in part only: that shows when all else is.

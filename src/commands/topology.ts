@@ -10,6 +10,7 @@ import { paintHere, print, printJson } from './output.ts'
 import { readAllLinks } from './repair/look.ts'
 import { topologyOf } from './topology/model.ts'
 import { dotText, mermaidText, treeText } from './topology/text.ts'
+import { withLabelled } from './unindexed.ts'
 import { viewOf } from './view.ts'
 
 export type TopologyFlags = {
@@ -22,11 +23,12 @@ export type TopologyFlags = {
 export async function run(flags: TopologyFlags, network?: string): Promise<number> {
   await loadIpv6()
   const known = readConfFiles(listConfFiles(flags.confDir)).flatMap(({ networks }) => networks)
-  const views = selectNetworks(known, network).map(viewOf)
+  const links = await readAllLinks()
+  const views = selectNetworks(known, network).map((one) => withLabelled(viewOf(one), links))
   const topology = topologyOf(views, {
     node: readIfThere('/proc/sys/kernel/hostname')?.trim() || 'node',
     uplink: (await readUplink()) ?? '',
-    links: await readAllLinks(),
+    links,
     vlans: await readPortVlans(),
   })
   switch (flags.json ? 'json' : flags.format) {

@@ -11,6 +11,7 @@ export type Tool =
   | 'nsenter'
   | 'nft'
   | 'tee'
+  | 'stat'
   | 'timeout'
   | 'logger'
   | 'setpriv'
@@ -41,6 +42,7 @@ const PACKAGE: Readonly<Record<Tool, string>> = {
   'ip6tables-save': 'iptables',
   'ip6tables-restore': 'iptables',
   tee: 'coreutils',
+  stat: 'coreutils',
   timeout: 'coreutils',
   logger: 'util-linux',
 }

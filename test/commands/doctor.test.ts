@@ -31,7 +31,7 @@ function networkFacts(name: string, subnet: string, keys: Partial<NetworkFacts> 
     orphans: [],
     isQuiet: true,
     lock: undefined,
-    storeProblem: '',
+    storeProblem: undefined,
     ...keys,
   }
 }
@@ -114,13 +114,10 @@ const cases: readonly { name: string; facts: Partial<Facts>; want: readonly [str
   },
   {
     name: 'a store that can’t be written',
-    facts: { networks: [networkFacts('a', '10.1.0.0/24', { storeProblem: '/var/lib is not writable' })] },
-    want: [
-      [
-        'store-unusable',
-        'touch /var/lib/cni/networks/a/.writable  # its message tells more; "dataDir" names another folder',
-      ],
-    ],
+    facts: {
+      networks: [networkFacts('a', '10.1.0.0/24', { storeProblem: { what: 'is full', fix: 'df -h /var/lib' } })],
+    },
+    want: [['store-unusable', 'df -h /var/lib']],
   },
   {
     name: 'a range that is nearly full',

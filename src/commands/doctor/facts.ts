@@ -48,8 +48,14 @@ export interface NetworkFacts extends NetworkView {
   /** Every port of its bridge is one of Pontoon's. */
   readonly isQuiet: boolean
   readonly lock: LockFact | undefined
-  /** Why nothing can be reserved; '' when it can. */
-  readonly storeProblem: string
+  /** Why nothing can be reserved; undefined when it can. */
+  readonly storeProblem: StoreProblem | undefined
+}
+
+export interface StoreProblem {
+  readonly what: string
+  /** What shows more of it, or mends it. */
+  readonly fix: string
 }
 
 export interface Facts {

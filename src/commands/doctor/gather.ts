@@ -3,7 +3,6 @@ import * as engine from '#engine'
 import { networkInComment } from '../../core/attachment.ts'
 import { setPrefix } from '../../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../../core/resource.ts'
-import { isFileError } from '../../engine/engine.ts'
 import { chooseBackend } from '../../host/backend.ts'
 import { readIfThere } from '../../host/files.ts'
 import { nftProblem, readForwarding, readUplink, versionOf } from '../../host/inspect.ts'
@@ -19,9 +18,11 @@ import { cutOff } from '../repair/desired.ts'
 import { findInside } from '../repair/inside.ts'
 import { readAllLinks } from '../repair/look.ts'
 import { findRepairs } from '../repair.ts'
+import { withLabelled } from '../unindexed.ts'
 import { type NetworkView, viewOf } from '../view.ts'
 import type { Facts, NetworkFacts, ToolFact } from './facts.ts'
 import { readLock } from './lock.ts'
+import { findStoreProblem } from './store-folder.ts'
 
 export async function gather(files: readonly ConfFile[]): Promise<Facts> {
   const networks = files.flatMap((file) => file.networks)
@@ -61,7 +62,7 @@ interface Node {
 }
 
 async function gatherNetwork(network: NodeNetwork, { rules, links, hasIp }: Node): Promise<NetworkFacts> {
-  const view = viewOf(network)
+  const view = withLabelled(viewOf(network), links)
   return {
     ...view,
     repairs: hasIp ? await findRepairs(view) : { steps: [], obstacles: [] },
@@ -71,13 +72,14 @@ async function gatherNetwork(network: NodeNetwork, { rules, links, hasIp }: Node
     orphans: orphansOf(view, rules),
     isQuiet: hasIp && (await isQuiet(network)),
     lock: readLock(network.storeFolder),
-    storeProblem: storeProblemOf(network.storeFolder),
+    storeProblem: await findStoreProblem(network.storeFolder),
   }
 }
 
 /** Elements of the network whose address, or port, no row has. */
-function orphansOf({ network, rows }: NetworkView, rules: SeenMasquerade): readonly string[] {
-  const known = new Set(rows.flatMap(({ address, hostVeth }) => [address, hostVeth]))
+function orphansOf({ network, rows, known: pods }: NetworkView, rules: SeenMasquerade): readonly string[] {
+  const hostEnds = pods.map(({ entry }) => entry.hostVeth)
+  const known = new Set([...rows.flatMap(({ address, hostVeth }) => [address, hostVeth]), ...hostEnds])
   return [...rules.elements].flatMap(([element, comment]) => {
     const [, , set = '', key = ''] = element.split(' ')
     const prefix = setPrefix(network.name)
@@ -132,17 +134,4 @@ function canStat(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Of the folder, or of the one that it will be made in. */
-function storeProblemOf(folder: string): string {
-  for (let path = folder; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) {
-    try {
-      if (engine.stat(path).kind !== 'directory') return `${path} is not a folder`
-      return engine.canWrite(path) ? '' : `${path} is not writable`
-    } catch (error) {
-      if (!isFileError(error, 'ENOENT', 'ENOTDIR')) throw error
-    }
-  }
-  return ''
 }

@@ -33,13 +33,16 @@ function networkLines({ networks }: Facts, findings: readonly Finding[], paint: 
   return [table(networks.map((network) => networkCells(network, findings, paint)))]
 }
 
-function networkCells({ network, known, ranges }: NetworkFacts, findings: readonly Finding[], paint: Paint) {
+function networkCells({ network, known, rows, ranges }: NetworkFacts, findings: readonly Finding[], paint: Paint) {
   const own = findings.filter((finding) => finding.network === network.name)
   const isBad = own.some(({ level }) => level === 'error')
   const state = own.length === 0 ? paint('green', 'ok') : paint(isBad ? 'red' : 'yellow', count(own.length, 'finding'))
-  const living = known.filter(({ isDead }) => !isDead).length
+  const living = known.filter(({ isDead }) => !isDead)
+  const isKnown = (id: string) => living.some(({ entry }) => entry.containerID === id)
+  const others = new Set(rows.filter((row) => row.state === 'unknown').map((row) => row.containerID))
+  const pods = living.length + [...others].filter((id) => !isKnown(id)).length
   const used = ranges.map((range) => `${bar(range.used, range.capacity, 10)} ${range.used}/${range.capacity}`)
-  return [paint('bold', network.name), network.netconf.bridge, count(living, 'pod'), used.join(' ') || '-', state]
+  return [paint('bold', network.name), network.netconf.bridge, count(pods, 'pod'), used.join(' ') || '-', state]
 }
 
 function fixedText({ command, status, output }: Fixed, paint: Paint): string {

@@ -1,7 +1,7 @@
 /** Addresses: are there any left, who holds them, can the store be used. */
 import { deletionOf } from '../../core/kinds/masquerade.ts'
 import { count, duration } from '../text.ts'
-import { type Finding, type NetworkFacts, ofEach } from './facts.ts'
+import { type Finding, ofEach } from './facts.ts'
 
 type Local = Omit<Finding, 'network'>
 
@@ -117,16 +117,16 @@ export const heldLock = ofEach(({ lock, network }) => {
   ]
 })
 
-export const unusableStore = ofEach(({ storeProblem, network }: NetworkFacts) =>
-  storeProblem === ''
+export const unusableStore = ofEach(({ storeProblem, network }) =>
+  storeProblem === undefined
     ? []
     : [
         {
           check: 'store-unusable',
           level: 'error',
-          what: `the store ${network.storeFolder} can't be written: ${storeProblem}`,
+          what: `the store ${network.storeFolder} can't be written: ${storeProblem.what}`,
           why: 'no address can be reserved: every ADD fails with code 5',
-          fix: `touch ${network.storeFolder}/.writable  # its message tells more; "dataDir" names another folder`,
+          fix: storeProblem.fix,
           isSafe: false,
         },
       ],

@@ -12,6 +12,7 @@ import { readLinks } from '../../host/ip-json.ts'
 import { bridgeMac, hasInetNat, hasLink } from '../../host/machine.ts'
 import { openSession } from '../../host/session.ts'
 import { hasOwnIpam } from '../../verbs/call.ts'
+import { strangersOf } from '../unindexed.ts'
 import type { NetworkView } from '../view.ts'
 
 /** Those that were made to the end, whose namespace is there, and whose host end is. */
@@ -35,10 +36,15 @@ export async function desiredOf(view: NetworkView, links: ReadonlyMap<string, Se
     netconf.macspoofchk ? readMacs(living) : new Map<string, string>(),
     chainsOf(living),
   ])
-  return living.flatMap((entry) =>
+  const own = living.flatMap((entry) =>
     desiredOfOne(view, entry, { links, mac: macs.get(entry.hostVeth), natChain: chains.get(entry), routes: [] }),
   )
+  const shared = strangersOf(view, links).flatMap((entry) => desiredOfOne(view, entry, { links, routes: [] }))
+  return [...own, ...shared.filter(({ kind }) => SHARED.includes(kind))]
 }
+
+/** What pods of other plugins live by, too. */
+const SHARED: readonly Resource['kind'][] = ['bridge', 'vlanGateway', 'sysctl', 'gateway']
 
 interface Around {
   readonly links: ReadonlyMap<string, SeenLink>
@@ -93,7 +99,7 @@ function assignedOf(text: string, sets: readonly RangeSet[]): readonly Assigned[
 /** The hardware addresses inside, by host end: what macspoofchk lets through. */
 async function readMacs(living: readonly IndexEntry[]): Promise<ReadonlyMap<string, string>> {
   const macs = new Map<string, string>()
-  for (const { netns, ifname, hostVeth } of living) {
+  for (const { netns, ifname, hostVeth } of living.filter((entry) => entry.netns !== '')) {
     const session = openSession(netns)
     try {
       const mac = readLinks(await session.run([line`addr show dev ${ifname}`])).get(ifname)?.mac

@@ -24,7 +24,8 @@ export async function findInside(
   links: ReadonlyMap<string, SeenLink>,
 ): Promise<readonly InsideDrift[]> {
   const found: InsideDrift[] = []
-  for (const entry of livingOf(view)) found.push(...(await driftOf(view, entry, links)))
+  const reachable = livingOf(view).filter(({ netns }) => netns !== '')
+  for (const entry of reachable) found.push(...(await driftOf(view, entry, links)))
   return found
 }
 
