@@ -4,7 +4,7 @@ import { loadIpv6 } from '../core/ip.ts'
 import type { LeaseRow, RangeUse, State } from './leases/rows.ts'
 import { listConfFiles, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
 import { isTerminal, paintHere, print, printJson } from './output.ts'
-import { bar, type Colour, count, duration, type Paint, table } from './text.ts'
+import { bar, type Colour, capacityText, count, duration, type Paint, table } from './text.ts'
 import { ageOf, type NetworkView, viewOf } from './view.ts'
 
 export type LeasesFlags = {
@@ -64,7 +64,7 @@ function rangeCells({ range, used, capacity }: RangeUse, paint: Paint): readonly
   const share = capacity > 0 ? used / capacity : 1
   const colour = share >= 1 ? 'red' : share >= 0.9 ? 'yellow' : 'green'
   const percent = `${Math.floor(share * 100)} %`
-  return [range, paint(colour, bar(used, capacity)), `${used} of ${capacity > 1e9 ? 'many' : capacity}`, percent]
+  return [range, paint(colour, bar(used, capacity)), `${used} of ${capacityText(capacity)}`, percent]
 }
 
 function cells(row: LeaseRow, paint: Paint): readonly string[] {

@@ -59,3 +59,8 @@ export function duration(milliseconds: number): string {
 export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
+
+/** A range of IPv6 has more addresses than anybody counts, or a number holds exactly. */
+export function capacityText(capacity: number): string {
+  return capacity > 1e9 ? 'many' : String(capacity)
+}

@@ -175,3 +175,9 @@ test('what nft lists: base chains at the hook, with the rules of their own table
   expect(chain && letsThrough(chain, ['br-a'])).toBe(true)
   expect(chain && letsThrough(chain, ['br-b'])).toBe(false)
 })
+
+test('a range of IPv6 is counted by nobody', () => {
+  const ranges = [{ set: 0, range: 'fd00::1-fd00::ffff', subnet: 'fd00::/64', capacity: 2 ** 64, used: 2 }]
+  const text = doctorText(facts({ networks: [networkFacts('a', 'fd00::/64', { ranges })] }), [], [], plain)
+  expect(text).toContain(' 2/many  ok')
+})

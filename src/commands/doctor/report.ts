@@ -1,5 +1,5 @@
 /** How doctor's findings are told. Pure. */
-import { bar, count, type Paint, table } from '../text.ts'
+import { bar, capacityText, count, type Paint, table } from '../text.ts'
 import type { Facts, Finding, NetworkFacts } from './facts.ts'
 
 /** A command that was run. */
@@ -41,7 +41,9 @@ function networkCells({ network, known, rows, ranges }: NetworkFacts, findings: 
   const isKnown = (id: string) => living.some(({ entry }) => entry.containerID === id)
   const others = new Set(rows.filter((row) => row.state === 'unknown').map((row) => row.containerID))
   const pods = living.length + [...others].filter((id) => !isKnown(id)).length
-  const used = ranges.map((range) => `${bar(range.used, range.capacity, 10)} ${range.used}/${range.capacity}`)
+  const used = ranges.map(
+    (range) => `${bar(range.used, range.capacity, 10)} ${range.used}/${capacityText(range.capacity)}`,
+  )
   return [paint('bold', network.name), network.netconf.bridge, count(pods, 'pod'), used.join(' ') || '-', state]
 }
 
