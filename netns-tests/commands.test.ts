@@ -77,6 +77,20 @@ forEachExecutable((executable) => {
       expect(Object.keys(store(lab))).toEqual(['10.9.0.2'])
       expect(lab.ip('-j link show type veth')).toHaveLength(1)
     })
+
+    test('--valid with an empty list: what the pods had in common goes with them', async () => {
+      const lab = await openLab(executable)
+      putConf(lab, conf())
+      add(lab, 'a')
+      lab.must('sh', '-c', 'echo "[]" >/run/none')
+      const before = snapshot(lab)
+      expect(tool(lab, 'gc', 't', '--valid', '/run/none').stdout).toMatch(/its rules and its bridge[\s\S]*--apply does/)
+      expect(snapshot(lab)).toEqual(before)
+      expect(tool(lab, 'gc', 't', '--valid', '/run/none', '--apply').status).toBe(0)
+      expect(Object.keys(store(lab))).toEqual([])
+      expect(lab.run(['ip', 'link', 'show', BRIDGE]).status).toBe(1)
+      expect(lab.must('nft', 'list', 'ruleset')).not.toContain('cni_plugins_masquerade')
+    })
   })
 
   describe('repair', () => {

@@ -25,6 +25,8 @@ export interface GarbageOf {
   readonly network: string
   readonly items: readonly GarbageItem[]
   readonly failures: readonly string[]
+  /** No pod is to stay: what they have in common goes, too. */
+  readonly isOver: boolean
 }
 
 export interface GarbageItem {
@@ -89,6 +91,7 @@ async function collect(
   const bounded = { ...network, netconf: { ...network.netconf, validAttachments: valid } }
   const { victims, also, forgotten } = await look(bounded)
   const failures: unknown[] = []
+  const isOver = valid?.length === 0
   if (isApplied) {
     failures.push(...(await sweep(victims, bounded, { also })))
     try {
@@ -96,8 +99,11 @@ async function collect(
     } catch (error) {
       failures.push(error)
     }
+    if (isOver && failures.length === 0) {
+      failures.push(...(await (await import('../verbs/gc-network.ts')).clearNetwork(bounded)))
+    }
   }
-  return { network: network.name, items: itemsOf(victims, forgotten), failures: failures.map(textOf) }
+  return { network: network.name, items: itemsOf(victims, forgotten), failures: failures.map(textOf), isOver }
 }
 
 async function look(network: NodeNetwork) {
@@ -143,15 +149,17 @@ function textOf(error: unknown): string {
 
 export function gcText(found: readonly GarbageOf[], isApplied: boolean, paint: Paint): string {
   if (found.length === 0) return 'no networks'
-  const rest =
-    found.some(({ items }) => items.length > 0) && !isApplied ? ['', 'nothing was removed: --apply does'] : []
+  const isMore = found.some(({ items, isOver }) => items.length > 0 || isOver) && !isApplied
+  const rest = isMore ? ['', 'nothing was removed: --apply does'] : []
   return [...found.map((one) => networkText(one, isApplied, paint)), ...rest].join('\n')
 }
 
-function networkText({ network, items, failures }: GarbageOf, isApplied: boolean, paint: Paint): string {
-  const failed = failures.map((text) => paint('red', `  could not remove: ${text}`))
-  if (items.length === 0) return [`${paint('bold', network)}  nothing is dead`, ...failed].join('\n')
+function networkText({ network, items, failures, isOver }: GarbageOf, isApplied: boolean, paint: Paint): string {
   const verb = isApplied ? 'removed' : 'to be removed'
+  const failed = failures.map((text) => paint('red', `  could not remove: ${text}`))
+  const shared =
+    isOver && failed.length === 0 ? [`  ${verb}: its rules and its bridge, where nothing else uses them`] : []
+  if (items.length === 0) return [`${paint('bold', network)}  nothing is dead`, ...shared, ...failed].join('\n')
   const rows = items.map(({ containerID, ifname, addresses, links, rules }) => [
     containerID === '' ? '(of no container)' : `${shortId(containerID)}/${ifname}`,
     addresses.join(', ') || '-',
@@ -159,5 +167,5 @@ function networkText({ network, items, failures }: GarbageOf, isApplied: boolean
     rules.length > 0 ? count(rules.length, 'rule') : '-',
   ])
   const head = `${paint('bold', network)}  ${verb}: ${count(items.length, 'attachment')}`
-  return [head, table([['CONTAINER', 'ADDRESSES', 'LINKS', 'RULES'], ...rows], '  '), ...failed].join('\n')
+  return [head, table([['CONTAINER', 'ADDRESSES', 'LINKS', 'RULES'], ...rows], '  '), ...shared, ...failed].join('\n')
 }
