@@ -72,4 +72,26 @@ async function introduce(name: string, words: readonly string[]): Promise<number
   return 0
 }
 
-void main().then(engine.exit)
+/** What the verbs load when they are called. */
+function parts(): Promise<unknown> {
+  return Promise.all([
+    import('./verbs/ahead.ts'),
+    import('./verbs/add.ts'),
+    import('./verbs/add-delegated.ts'),
+    import('./verbs/check.ts'),
+    import('./verbs/del.ts'),
+    import('./verbs/delegated.ts'),
+    import('./verbs/foreign.ts'),
+    import('./verbs/foreign-gc.ts'),
+    import('./verbs/gc.ts'),
+    import('./verbs/gc-network.ts'),
+    import('./verbs/ipam.ts'),
+    import('./verbs/nat.ts'),
+    import('./verbs/reclaim.ts'),
+    import('./verbs/status.ts'),
+    import('./verbs/undo.ts'),
+    import('./core/ipv6.ts'),
+  ])
+}
+
+engine.start(main, parts)

@@ -90,3 +90,6 @@ declare const spawnProgram:
       stderr: number,
     ) => number)
   | undefined
+
+/** Of scripts/build/main.c, while it makes the start image: takes the function that each process begins with. */
+declare const keepStart: ((start: () => void) => void) | undefined

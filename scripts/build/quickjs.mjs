@@ -2,12 +2,21 @@
  * `dist/pontoon`: the bundle as bytecode in a C program, linked with the quickjs-ng engine.
  *
  * The engine is compiled once per version, architecture and set of flags, and kept below the user's cache directory.
- * It is linked statically: a megabyte larger, it starts a fifth faster, and runs on machines with an older glibc, or
- * with none. `PONTOON_LINK=dynamic` asks otherwise.
+ * It is linked statically, and to fixed addresses, which the start image needs (image.h): so it runs on machines with an
+ * older glibc, or with none. `PONTOON_LINK=dynamic` asks otherwise: smaller, without a start image, and slower.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -16,19 +25,52 @@ import { cacheDirectory, quickjsSource } from './quickjs-source.mjs'
 
 const run = promisify(execFile)
 
+/**
+ * What is changed in the engine's quickjs.c for the start image (frozen.h): a text that is there once, and its
+ * replacement. Slabs, which small memory is cut from, get smaller: there are 31 kinds of them, and an ADD uses all.
+ */
+const enginePatch = [
+  ['#define JS_ARENA_SIZE              4096', '#define JS_ARENA_SIZE 1024'],
+  ['#define JS_REF_COUNT(p) (js_rc(p)->ref_count)', '#define JS_REF_COUNT(p) (*count_of(&js_rc(p)->ref_count))'],
+  [
+    'static void js_arena_free(JSRuntime *rt, void *ptr)\n{\n    JSMallocBlockHeader *b;\n\n    if (!ptr)',
+    'static void js_arena_free(JSRuntime *rt, void *ptr)\n{\n    JSMallocBlockHeader *b;\n\n    if (!ptr || is_frozen(ptr))',
+  ],
+]
+const engineAddition = 'void JS_ForgetSlabs(JSRuntime *rt) { js_arena_init(rt); }'
 const engineFiles = ['quickjs', 'quickjs-libc', 'libregexp', 'libunicode', 'dtoa']
-const compileFlags = ['-O3', '-D_GNU_SOURCE', '-funsigned-char', '-fwrapv', '-ffunction-sections', '-fdata-sections']
+const compileFlags = [
+  '-O3',
+  '-fno-pie',
+  '-DNDEBUG',
+  '-D_GNU_SOURCE',
+  '-funsigned-char',
+  '-fwrapv',
+  '-ffunction-sections',
+  '-fdata-sections',
+]
 const shim = (name) => join(root, 'scripts/build', `${name}.c`)
 const libraries = ['-lm', '-lpthread', '-ldl']
-const linkFlags = ['-Wl,--gc-sections', '-Wl,--wrap=poll', shim('poll'), ...libraries]
-const staticFlags = ['-static-pie', shim('static'), '-Wl,--wrap=dlsym,--wrap=dlopen,--wrap=dlerror']
+const linkFlags = [
+  '-no-pie',
+  '-Wl,--gc-sections',
+  '-Wl,--wrap=poll,--wrap=gettimeofday,--wrap=clock_gettime',
+  ...libraries,
+]
+const staticFlags = ['-static', shim('static'), '-Wl,--wrap=dlsym,--wrap=dlopen,--wrap=dlerror']
+/** Far from all else, so that nothing moves when the image gets its size; and the room to make it in, in bytes. */
+const imageAddress = '0x10000000'
+const imageRoom = 64 << 20
 
 /** The tools of an architecture. The compiler `qjsc` always runs here: its bytecode is the same for both. */
 export function targetOf(arch) {
   const here = { x64: 'x86_64', arm64: 'aarch64' }
   if (!Object.hasOwn(here, arch)) throw new Error(`no target for the architecture ${arch}`)
   const prefix = arch === process.arch ? '' : `${here[arch]}-linux-gnu-`
-  return { arch, cc: process.env.CC && prefix === '' ? process.env.CC : `${prefix}gcc`, strip: `${prefix}strip` }
+  const cc = process.env.CC && prefix === '' ? process.env.CC : `${prefix}gcc`
+  const emulate = (program, ...args) =>
+    prefix === '' ? [program, args] : [`qemu-${here[arch]}-static`, [program, ...args]]
+  return { arch, cc, strip: `${prefix}strip`, nm: `${prefix}nm`, emulate }
 }
 
 /** Bundles `entry`, compiles it and links the executable `output`. `linking` is `dynamic` or anything else. */
@@ -42,14 +84,47 @@ export async function buildQuickjs({ entry, output, arch = process.arch, linking
     const names = await bundle('quickjs', { entry, outdir: work, define })
     await compileModules(engine.qjsc, work, names)
     const made = join(work, 'pontoon')
-    const flags = linking === 'dynamic' ? linkFlags : [...staticFlags, ...linkFlags]
-    const include = ['-I', source.directory, '-I', work]
-    await run(target.cc, ['-O1', ...include, '-o', made, shim('main'), shim('spawn'), ...engine.objects, ...flags])
+    const link = await compileProgram({ work, target, engine, include: ['-I', source.directory, '-I', work] })
+    if (linking === 'dynamic') await link(made, linkFlags)
+    else await linkWithImage(target, work, made, link)
     await run(target.strip, ['-s', made])
     await run('mv', ['-f', made, output]) // another file system, perhaps; and it may be running
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
+}
+
+/** Compiles the program's own C; answers with what links it: to a file, with flags, and an image as image.S takes it. */
+async function compileProgram({ work, target, engine, include }) {
+  const names = ['main', 'image', 'frozen', 'spawn', 'poll']
+  const object = (name) => join(work, `${name}.o`)
+  const compile = (name) => run(target.cc, ['-O2', '-fno-pie', ...include, '-c', '-o', object(name), shim(name)])
+  await Promise.all(names.map(compile))
+  return async (output, flags, image = []) => {
+    await run(target.cc, ['-c', ...image, '-o', object('room'), join(root, 'scripts/build/image.S')])
+    await run(target.cc, ['-o', output, ...names.map(object), object('room'), ...engine.objects, ...flags])
+  }
+}
+
+/** Links twice: a program that makes the image, and the one that holds it. */
+async function linkWithImage(target, work, output, link) {
+  const flags = [...staticFlags, ...linkFlags, `-Wl,--section-start=.image=${imageAddress}`]
+  const maker = join(work, 'maker')
+  await link(maker, flags, [`-DROOM=${imageRoom}`])
+  // Twice, since the kernel gives each process other addresses: what differs is an address from outside of the image.
+  const images = ['image', 'again'].map((name) => join(work, `${name}.bin`))
+  for (const image of images) await run(...target.emulate(maker, image))
+  const [first, second] = images.map((image) => readFileSync(image))
+  if (!first.equals(second)) throw new Error('the start image is not the same when it is made twice')
+  await link(output, flags, [`-DIMAGE="${images[0]}"`])
+  const [before, after] = await Promise.all([maker, output].map((file) => addresses(target, file)))
+  if (before !== after) throw new Error('the program that makes the start image and the one that holds it differ')
+}
+
+/** Where everything is that the image may refer to. */
+async function addresses({ nm }, file) {
+  const { stdout } = await run(nm, [file], { maxBuffer: 1 << 26 })
+  return stdout.replace(/^.* (image_begin|image_end)$/gm, '')
 }
 
 /** Makes `modules.c`: the bytecode of each module, and the list of them. */
@@ -72,9 +147,23 @@ async function compileEngine(source, target) {
   return { objects: objects.files, qjsc }
 }
 
+/** The engine's source as the start image needs it. */
+function patched(source) {
+  return enginePatch.reduce((text, [from, to]) => {
+    if (text.split(from).length !== 2) throw new Error(`quickjs.c is not as expected: ${from.split('\n')[0]}`)
+    return text.replace(from, to)
+  }, `${source}\n${engineAddition}\n`)
+}
+
+async function linkCompiler(target, work, objects) {
+  const qjsc = join(work, 'qjsc')
+  const withoutImage = [shim('frozen'), '-Wl,--defsym=image_begin=0']
+  await run(target.cc, ['-no-pie', '-o', qjsc, `${qjsc}.o`, ...objects, ...withoutImage, ...libraries])
+}
+
 async function compileObjects(source, target) {
   const flagsKey = createHash('sha256')
-    .update([target.cc, ...compileFlags, 'prefix-map'].join(' '))
+    .update([target.cc, ...compileFlags, ...enginePatch.flat(), engineAddition, 'prefix-map'].join(' '))
     .digest('hex')
     .slice(0, 8)
   const home = join(cacheDirectory(), 'quickjs-ng', 'objects')
@@ -88,18 +177,15 @@ async function compileObjects(source, target) {
   try {
     // The engine names its own files when it fails: not by where they were on the machine that built it.
     const prefix = `-ffile-prefix-map=${source.directory}=quickjs-ng`
-    const compile = (name) =>
-      run(target.cc, [
-        ...compileFlags,
-        prefix,
-        '-c',
-        join(source.directory, `${name}.c`),
-        '-o',
-        join(work, `${name}.o`),
-      ])
+    writeFileSync(join(work, 'quickjs.c'), patched(readFileSync(join(source.directory, 'quickjs.c'), 'utf8')))
+    const include = ['-I', source.directory, '-include', join(root, 'scripts/build/frozen.h')]
+    const compile = (name) => {
+      const file = join(name === 'quickjs' ? work : source.directory, `${name}.c`)
+      return run(target.cc, [...compileFlags, prefix, ...include, '-c', file, '-o', join(work, `${name}.o`)])
+    }
     const native = target.arch === process.arch
     await Promise.all([...engineFiles, ...(native ? ['qjsc'] : [])].map(compile))
-    if (native) await run(target.cc, ['-o', join(work, 'qjsc'), join(work, 'qjsc.o'), ...files(work), ...libraries])
+    if (native) await linkCompiler(target, work, files(work))
     if (!existsSync(directory)) renameSync(work, directory)
   } finally {
     rmSync(work, { recursive: true, force: true })

@@ -99,6 +99,11 @@ export interface Engine {
   userId(): number
   /** Ends the process at once. */
   exit(status: number): never
+  /**
+   * Runs the program; what `main` answers is the exit status. An engine that keeps itself in the executable, loaded and
+   * ready, calls `parts` when the executable is built, to load what most calls need, and `main` in each process.
+   */
+  start(main: () => Promise<number>, parts: () => Promise<unknown>): void
   /** Milliseconds since 1970. */
   now(): number
   /** Milliseconds on a clock that is never set. */

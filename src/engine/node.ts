@@ -55,6 +55,10 @@ export function exit(status: number): never {
   process.exit(status)
 }
 
+export function start(main: () => Promise<number>, _parts: () => Promise<unknown>): void {
+  void main().then(exit)
+}
+
 export function now(): number {
   return Date.now()
 }

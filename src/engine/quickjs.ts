@@ -4,6 +4,7 @@ import * as std from 'qjs:std'
 import type { Engine } from './engine.ts'
 import { checked, errnoName } from './quickjs/errno.ts'
 import { readAll, writeAll } from './quickjs/files.ts'
+import { readyBuiltIns } from './quickjs/ready.ts'
 import { encode } from './quickjs/utf8.ts'
 
 export {
@@ -31,9 +32,15 @@ type Conforms<T extends Engine> = T
 /** Does not compile when something of the interface is missing here. */
 export type QuickjsEngine = Conforms<typeof import('./quickjs.ts')>
 
-// A reader that has gone must be an error of the write, not our end. A function rather than `undefined`, since an
-// ignored signal stays ignored in the programs that we start, and a caught one does not.
-os.signal(os.SIGPIPE, () => {})
+catchSigpipe()
+
+/**
+ * A reader that has gone must be an error of the write, not our end. A function rather than `undefined`, since an
+ * ignored signal stays ignored in the programs that we start, and a caught one does not.
+ */
+function catchSigpipe(): void {
+  os.signal(os.SIGPIPE, () => {})
+}
 
 export function describeEngine(): string {
   return `quickjs-ng ${typeof QUICKJS_VERSION === 'string' ? QUICKJS_VERSION : '(unknown version)'}`
@@ -61,6 +68,19 @@ export function userId(): number {
 
 export function exit(status: number): never {
   std.exit(status)
+}
+
+export function start(main: () => Promise<number>, parts: () => Promise<unknown>): void {
+  const run = (): void => {
+    catchSigpipe() // what a process asks of the kernel is not in the image
+    void main().then(exit)
+  }
+  const keep = typeof keepStart === 'undefined' ? undefined : keepStart
+  if (!keep) run()
+  else {
+    readyBuiltIns()
+    void parts().then(() => keep(run))
+  }
 }
 
 export function now(): number {

@@ -52,19 +52,69 @@ const operations: Readonly<Record<string, (...words: string[]) => void | Promise
     release()
     engine.writeStdout('released\n')
   },
+  random() {
+    engine.writeStdout(String(Math.random()))
+  },
+  /** Changes what was there before the program ran, over and over, in more memory than is kept without a collection. */
+  churn(rounds) {
+    engine.writeStdout(JSON.stringify(churn(Number(rounds))))
+  },
 }
 
-async function main(): Promise<void> {
+/** Made as the module is loaded: in an executable that keeps itself, not in the process that changes it. */
+const before = {
+  names: new Map<string, object>([['first', { name: 'first' }]]),
+  list: ['b', 'a', 'c'],
+  counts: { a: 0 } as Record<string, number>,
+  text: 'kept',
+  pattern: /(\d+)-(?<word>\w+)/g,
+  bytes: new Uint8Array(8),
+}
+class Cell {
+  readonly before = before
+  self: Cell | undefined
+  readonly payload: string
+  constructor(payload: string) {
+    this.payload = payload
+    this.self = this // so that only a collection frees it
+  }
+}
+
+function churn(rounds: number): unknown {
+  let held: Cell[] = []
+  for (let i = 0; i < rounds; i++) {
+    const cell = new Cell(before.text + i)
+    held.push(cell)
+    if (held.length > 1000) held = []
+    before.names.set(`name ${i % 100}`, cell)
+    if (i % 3 === 0) before.names.delete(`name ${(i + 50) % 100}`)
+    before.counts[`key ${i % 500}`] = (before.counts[`key ${i % 500}`] ?? 0) + 1
+    if (i % 7 === 0) delete before.counts[`key ${i % 250}`]
+    before.list.push(`${before.text}${i % 10}`)
+    if (before.list.length > 50) before.list = before.list.sort().slice(0, 3)
+    before.bytes[i % 8] = i
+    before.text = `${i}-${before.text}`.replace(before.pattern, '$2').slice(0, 20)
+  }
+  const { names, list, counts, text, bytes } = before
+  return { names: names.size, list, counts: Object.keys(counts).length, text, bytes: [...bytes], held: held.length }
+}
+
+async function main(): Promise<number> {
   const [, name = '', ...words] = engine.commandLine()
   const operation = operations[name]
   if (!operation) throw new Error(`no such operation: ${name}`)
   await operation(...words)
+  return 0
 }
 
-main().then(
-  () => engine.exit(0),
-  (error: Error) => {
-    engine.writeStderr(isFileError(error) ? error.code : `${error.name}: ${error.message}\n${error.stack ?? ''}`)
-    engine.exit(1)
-  },
-)
+async function run(): Promise<number> {
+  try {
+    return await main()
+  } catch (error) {
+    const { name: kind, message, stack } = error as Error
+    engine.writeStderr(isFileError(error) ? error.code : `${kind}: ${message}\n${stack ?? ''}`)
+    return 1
+  }
+}
+
+engine.start(run, () => import('./contract.ts'))

@@ -9,6 +9,9 @@ import { buildPrograms, directory, type Program, removePrograms } from './progra
 const programs = await buildPrograms()
 afterAll(removePrograms)
 
+/** What becomes of it on Node.js. */
+const churned = run(programs[0] as Program, ['churn', '200000']).stdout
+
 const place = () => mkdtempSync(join(directory, 'case-'))
 
 function run({ command: [file, ...words] }: Program, operation: readonly string[], input?: string | Buffer) {
@@ -48,6 +51,18 @@ describe.each(programs)('$engine', (program) => {
     const input = 'é😀x\n'.repeat(length / 8)
     const { status, stdout } = run(program, ['echo', '2000000'], input)
     expect([status, stdout === input]).toEqual([0, true])
+  })
+
+  test('no two processes throw the same dice', () => {
+    const thrown = Array.from({ length: 4 }, () => Number(run(program, ['random']).stdout))
+    expect(thrown.every((number) => number >= 0 && number < 1)).toBe(true)
+    expect(new Set(thrown).size).toBe(4)
+  })
+
+  test('what was made when the program was loaded can be changed, and what becomes of it is collected', () => {
+    const { status, stdout, stderr } = run(program, ['churn', '200000'])
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: churned, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ names: 84, held: 199 })
   })
 
   test('stdin beyond the limit is refused before its end', () => {
