@@ -106,6 +106,28 @@ forEachExecutable((executable) => {
       expect(Object.values(store(lab))).toEqual(['fresh\r\neth0'])
     })
 
+    test('and a container comes back under its ID: it gets the addresses again that it had', async () => {
+      const lab = await openLab(executable)
+      const [, old] = ['a', 'b', 'c'].map((name) => add(lab, name, small))
+      reboot(lab)
+      const again = add(lab, 'b2', small, { id: 'pod-b' })
+      expect(addressesOf(again.result)).toEqual(addressesOf((old as typeof again).result))
+      expect(Object.values(store(lab))).toEqual(['pod-b\r\neth0'])
+    })
+
+    test('where nothing tells that one is dead, the first ADD reads no reservation but those that may be its own', async () => {
+      const lab = await openLab(executable)
+      for (let i = 2; i < 200; i++) leave(lab, `10.9.1.${i}`, `another-pod-${i}\r\neth0`, 0)
+      leave(lab, '10.9.1.200', 'pod-x\r\neth0', 0)
+      const wide = conf({ ipMasq: false, ipam: { ranges: [[{ subnet: '10.9.0.0/16' }]] } })
+      const under = ['strace', '-qq', '-o', '/run/trace', '-e', 'trace=openat', '-e', 'signal=none']
+      const done = callPlugin(lab, 'ADD', { id: 'pod-x', netns: lab.netns('x'), conf: wide, under })
+      expect(done).toMatchObject({ status: 0, json: { ips: [{ address: '10.9.1.200/16' }] } })
+      const read = readFileSync(`${lab.root}/run/trace`, 'utf8').match(/10\.9\.1\.\d+(?=", O_RDONLY)/g) ?? []
+      expect([...new Set(read)]).toEqual(['10.9.1.200'])
+      expect(Object.keys(store(lab))).toHaveLength(199)
+    })
+
     test('and a pod that the reference has made since then lives: what looks old is not touched', async () => {
       const lab = await openLab(executable)
       for (const name of ['a', 'b']) add(lab, name, small)

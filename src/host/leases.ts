@@ -67,6 +67,11 @@ export function isOwner(owner: Owner | undefined, wanted: Owner): boolean {
   return owner?.containerID === wanted.containerID && (owner.ifname === wanted.ifname || owner.ifname === '')
 }
 
+/** Can a file of so many bytes name this owner? Behind the words there may be a line break. */
+export function mayBeOf({ containerID, ifname }: Owner, size: number): boolean {
+  return size >= containerID.length && size <= containerID.length + ifname.length + 4
+}
+
 /** When an address was reserved, in milliseconds since 1970; undefined when it is not, or by no plain file. */
 export function reservedAt(folder: string, address: string): number | undefined {
   const seen = statIfThere(pathOf(folder, address))

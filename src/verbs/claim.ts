@@ -83,11 +83,18 @@ function parseAsked(text: string, code: number, where: string): Ip {
  *   had
  */
 export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
-  const work = () => tryClaim(call, wish, sandbox, bridge)
+  const work = (own?: readonly string[]) => tryClaim(call, wish, sandbox, bridge, own)
   return wish.sets.length > 0 ? orReclaim(call, work) : work()
 }
 
-async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
+/** @param own the addresses that the attachment has in the store, where somebody has looked */
+async function tryClaim(
+  call: Call,
+  wish: Wish,
+  sandbox: Sandbox,
+  bridge: string,
+  own: readonly string[] | undefined,
+): Promise<Claim> {
   // Without own addresses there is no store to lock; the index does to keep two ADDs of one attachment apart.
   const folder = wish.sets.length > 0 ? call.storeFolder : call.indexFolder
   const claimed = await lockStore(folder, true, (store) => {
@@ -97,7 +104,7 @@ async function tryClaim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string
     for (const address of found ? emptied(found, call.storeFolder) : []) releaseAlien(store, address)
     const former = found && { ...found, addresses: formerAddresses(found, call) }
     // Where there is no index, or another boot's, the store alone tells what a former ADD had.
-    const left = former ? former.addresses.map(withoutPrefix) : isFresh ? ownLeases(call) : []
+    const left = former ? former.addresses.map(withoutPrefix) : isFresh ? (own ?? ownLeases(call)) : []
     const intent = newEntry(call, sandbox, bridge, former)
     writeEntry(call.indexFolder, intent)
     try {

@@ -4,29 +4,36 @@ import { CODE, Fault } from '../core/fault.ts'
 import { bootId } from '../host/index-files.ts'
 import { readBootNote } from '../host/store.ts'
 import type { Call } from './call.ts'
-import type { Sight } from './reclaim.ts'
+import type { Reclaimed, Sight } from './reclaim.ts'
 
 /**
  * Does work that reserves addresses; first of a boot, and again when there was none free, with what the dead held.
  * What can't be reclaimed fails no ADD that finds an address all the same.
+ * @param work is told which addresses the attachment has in the store, where it was looked through for the boot
  */
-export async function orReclaim<T>(call: Call, work: () => Promise<T>, sight: Sight = 'bridge'): Promise<T> {
-  if (readBootNote(call.storeFolder) !== bootId()) await bestEffort(call, sight)
+export async function orReclaim<T>(
+  call: Call,
+  work: (own?: readonly string[]) => Promise<T>,
+  sight: Sight = 'bridge',
+): Promise<T> {
+  const isFirst = readBootNote(call.storeFolder) !== bootId()
+  const before = isFirst ? await bestEffort(call, sight, false) : undefined
   try {
-    return await work()
+    return await work(before?.own)
   } catch (error) {
     const isFull = error instanceof Fault && (error.code === CODE.exhausted || error.code === CODE.conflict)
-    if (!isFull || (await bestEffort(call, sight)) === 0) throw error
-    return work()
+    const now = isFull ? await bestEffort(call, sight, true) : undefined
+    if (!now || now.freed === 0) throw error
+    return work(before?.own)
   }
 }
 
-async function bestEffort(call: Call, sight: Sight): Promise<number> {
+async function bestEffort(call: Call, sight: Sight, thorough: boolean): Promise<Reclaimed | undefined> {
   try {
-    return await (await import('./reclaim.ts')).reclaim(call, sight, call.owner)
+    return await (await import('./reclaim.ts')).reclaim(call, { sight, spared: call.owner, thorough })
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)
     engine.writeStderr(`pontoon: could not reclaim what the dead hold: ${text}\n`)
-    return 0
+    return undefined
   }
 }

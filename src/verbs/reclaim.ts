@@ -5,6 +5,7 @@
 import * as engine from '#engine'
 import { parseLabel } from '../core/attachment.ts'
 import { line } from '../core/line.ts'
+import { statIfThere } from '../host/files.ts'
 import { bootId, listEntries } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { bootTime, hasLink } from '../host/machine.ts'
@@ -13,11 +14,14 @@ import {
   EMPTY_GRACE,
   isOwner,
   type Lease,
+  type LockedStore,
+  listAddresses,
   lockStore,
+  mayBeOf,
   type Owner,
+  pathOf,
   readBootNote,
-  readLeases,
-  release,
+  readOwner,
   releaseAlien,
   reservedAt,
   writeBootNote,
@@ -29,16 +33,29 @@ import { addressesOf, withoutPrefix } from './victims.ts'
 /** Where a pod of the network can be seen: as a port of the bridge, or, in the role host-local, nowhere. */
 export type Sight = 'bridge' | 'none'
 
+export interface Reclaimed {
+  /** How many addresses it freed. */
+  readonly freed: number
+  /** The addresses in the store of the one that it was done for. */
+  readonly own: readonly string[]
+}
+
+export interface Wanted {
+  readonly sight?: Sight
+  /** Whose ADD it is done for: it takes over what a former one left. */
+  readonly spared?: Owner | undefined
+  /** Read every file: also those that a crash filled with rubbish are nobody's. */
+  readonly thorough?: boolean
+}
+
 /**
  * Frees what is provably dead: attachments of the index whose namespace and host end are gone; reservations that the
  * index does not know, of another boot; files that a crash left without an owner.
- * @param spared whose ADD it is done for: it takes over what a former one left
- * @returns how many addresses it freed
  */
-export async function reclaim(network: Network, sight: Sight = 'bridge', spared?: Owner): Promise<number> {
-  const isSpared = (owner: Owner | undefined) => spared !== undefined && isOwner(owner, spared)
+export async function reclaim(network: Network, wanted: Wanted = {}): Promise<Reclaimed> {
+  const { spared } = wanted
   const entries = listEntries(network.indexFolder)
-  const dead = entries.filter((entry) => !isSpared(entry) && isEntryDead(entry))
+  const dead = entries.filter((entry) => !(spared && isOwner(entry, spared)) && isEntryDead(entry))
   const victims = dead.map((entry): Victim => {
     const addresses = addressesOf(entry, network.storeFolder)
     return { attachment: entry, owner: entry, addresses, links: [], elements: entry.elements }
@@ -53,8 +70,8 @@ export async function reclaim(network: Network, sight: Sight = 'bridge', spared?
     for (const address of addresses) note(address, `container ${owner.containerID}, which is gone`)
   }
   const known = new Set(entries.flatMap(({ addresses }) => addresses.map(withoutPrefix)))
-  const forgotten = await freeForgotten(network, (lease) => known.has(lease.address) || isSpared(lease.owner), sight)
-  return victims.flatMap(({ addresses }) => addresses).length + forgotten
+  const forgotten = await freeForgotten(network, (address) => known.has(address), wanted)
+  return { ...forgotten, freed: forgotten.freed + victims.flatMap(({ addresses }) => addresses).length }
 }
 
 function note(address: string, whose: string): void {
@@ -64,34 +81,81 @@ function note(address: string, whose: string): void {
 /** Tells the reservations that, when no entry knows them, nobody can live by. */
 export async function forgetting(network: Network, sight: Sight): Promise<(lease: Lease) => boolean> {
   const { storeFolder } = network
+  const ofOtherBoot = await bootOf(network, sight)
+  return ({ address, owner }) => {
+    const reserved = reservedAt(storeFolder, address)
+    if (reserved === undefined) return false
+    return owner ? reserved < ofOtherBoot : isAged(reserved)
+  }
+}
+
+/** When this boot began; 0 when what the index does not know may live for all that can be told. */
+async function bootOf(network: Network, sight: Sight): Promise<number> {
   // Once looked through, what is left that the index does not know may live: only its missing port tells it does not.
-  const isFirst = readBootNote(storeFolder) !== bootId()
-  const ofOtherBoot = (isFirst || sight === 'bridge') && (await isQuiet(network)) ? bootTime() : 0
-  return (lease) => isForgotten(lease, storeFolder, ofOtherBoot)
+  const isFirst = readBootNote(network.storeFolder) !== bootId()
+  return (isFirst || sight === 'bridge') && (await isQuiet(network)) ? bootTime() : 0
+}
+
+const isAged = (reserved: number) => Math.abs(engine.now() - reserved) > EMPTY_GRACE
+
+/** Files that are looked at under one lock: a store may have so many that others would wait for long. */
+const PORTION = 500
+
+/** What is known before the store is gone through. */
+interface Ground extends Wanted {
+  readonly isKnown: (address: string) => boolean
+  readonly boot: number
 }
 
 /** Frees reservations that no entry tells of. */
-async function freeForgotten(network: Network, isKnown: (lease: Lease) => boolean, sight: Sight): Promise<number> {
+async function freeForgotten(
+  network: Network,
+  isKnown: (address: string) => boolean,
+  wanted: Wanted,
+): Promise<Reclaimed> {
   const { storeFolder } = network
-  const isGone = await forgetting(network, sight)
+  const ground = { ...wanted, isKnown, boot: await bootOf(network, wanted.sight ?? 'bridge') }
+  const names = listAddresses(storeFolder)
+  const own: string[] = []
   let freed = 0
-  await lockStore(storeFolder, false, (store) => {
-    for (const lease of readLeases(storeFolder)) {
-      if (isKnown(lease) || !isGone(lease)) continue
-      const done = lease.owner ? release(store, lease.address, lease.owner) : releaseAlien(store, lease.address)
-      if (!done) continue
-      freed++
-      note(lease.address, lease.owner ? `container ${lease.owner.containerID}, of another boot` : 'nobody')
-    }
-    writeBootNote(store, bootId())
-  })
-  return freed
+  for (let i = 0; i === 0 || i < names.length; i += PORTION) {
+    await lockStore(storeFolder, false, (store) => {
+      for (const address of names.slice(i, i + PORTION)) {
+        const owner = ownerOfRest(store, address, ground)
+        if (owner === undefined) continue
+        if (owner === 'own') own.push(address)
+        else if (releaseAlien(store, address)) {
+          freed++
+          note(address, owner)
+        }
+      }
+      if (i + PORTION >= names.length) writeBootNote(store, bootId())
+    })
+  }
+  return { freed, own }
 }
 
-function isForgotten({ address, owner }: Lease, folder: string, ofOtherBoot: number): boolean {
-  const reserved = reservedAt(folder, address)
-  if (reserved === undefined) return false
-  return owner ? reserved < ofOtherBoot : Math.abs(engine.now() - reserved) > EMPTY_GRACE
+/**
+ * Whose a reservation was that is to go, or `own`; undefined when neither. A file of which time and size tell enough
+ * is not read.
+ */
+function ownerOfRest(
+  { folder }: LockedStore,
+  address: string,
+  { boot, isKnown, spared, thorough }: Ground,
+): string | undefined {
+  const seen = statIfThere(pathOf(folder, address))
+  if (seen?.kind !== 'file') return undefined
+  const isOld = seen.modified < boot
+  const isNobodys = isAged(seen.modified) && (seen.size === 0 || isOld || thorough)
+  const mayGo = (isOld || isNobodys) && !isKnown(address)
+  const mayBeOwn = spared !== undefined && mayBeOf(spared, seen.size)
+  if (!mayGo && !mayBeOwn) return undefined
+  const owner = seen.size === 0 ? undefined : readOwner(folder, address)
+  if (spared && isOwner(owner, spared)) return 'own'
+  if (!mayGo) return undefined
+  if (!owner) return isNobodys ? 'nobody' : undefined
+  return isOld ? `container ${owner.containerID}, of another boot` : undefined
 }
 
 /**
