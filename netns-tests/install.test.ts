@@ -59,7 +59,7 @@ forEachExecutable((executable) => {
     expect(install(lab, '--as', 'bridge,host-local').stdout).toContain('kept as bridge.before-pontoon')
     expect(lab.must('readlink', `${FOLDER}/bridge`, `${FOLDER}/host-local`)).toBe('pontoon\npontoon\n')
     lab.must('cmp', `${REFERENCE}/bridge`, `${FOLDER}/bridge.before-pontoon`)
-    expect(install(lab, '--as', 'bridge').stdout).toContain(`${FOLDER}/bridge: leads to pontoon`)
+    expect(install(lab, '--as', 'bridge').stdout).toContain(`${FOLDER}/bridge: is a link to pontoon`)
     const one = add(lab, 'a', conf({ type: 'bridge', ipMasq: false }), {
       exe: `../../..${FOLDER}/bridge`,
       path: FOLDER,
@@ -235,6 +235,9 @@ forEachExecutable((executable) => {
     ]) {
       expect(pontoon(lab, ...words)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(/./) })
     }
+    expect(pontoon(lab, 'instal').stderr).toContain('did you mean `install`?')
+    expect(pontoon(lab, 'foo').stderr).not.toContain('did you mean')
+    expect(pontoon(lab, 'doctor', '--help').stdout).toMatch(/^ {2}pontoon doctor \[flags\] \[conflist…\]$/m)
     expect(pontoon(lab, 'install', '--dir', 'here')).toMatchObject({ status: 1, stdout: '' })
     expect(pontoon(lab, '--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^ {2}install {2,}/m) })
     expect(pontoon(lab, 'install', '--help').stdout).toContain('EXAMPLES')

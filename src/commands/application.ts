@@ -14,8 +14,12 @@ EXIT STATUS
   2  the words were not understood
 
 EXAMPLES
-  pontoon install --as bridge,host-local
-  pontoon install --help`
+  pontoon doctor
+  pontoon leases --watch 2
+  pontoon help install`
+
+/** What counts as a slip of the fingers. Stricli's own threshold of 7 finds something like any short word. */
+const ALIKE = { threshold: 2, weights: { insertion: 1, deletion: 1, substitution: 1, transposition: 0 } }
 
 const application = buildApplication(
   buildRouteMap({
@@ -25,7 +29,7 @@ const application = buildApplication(
   {
     name: 'pontoon',
     versionInfo: { currentVersion: `pontoon ${VERSION} (${engine.describeEngine()}, commit ${COMMIT})` },
-    scanner: { caseStyle: 'allow-kebab-for-camel', allowArgumentEscapeSequence: true },
+    scanner: { caseStyle: 'allow-kebab-for-camel', allowArgumentEscapeSequence: true, distanceOptions: ALIKE },
     documentation: { disableAnsiColor: true, onlyRequiredInUsageLine: true },
   },
 )

@@ -9,6 +9,7 @@ import {
   type TypedCommandParameters,
 } from '@stricli/core'
 import { tellFailure } from './failure.ts'
+import { wordsOf } from './words.ts'
 
 export interface Context extends CommandContext {
   readonly process: StricliProcess
@@ -31,8 +32,13 @@ export function command<const FLAGS extends BaseFlags, const ARGS extends BaseAr
   spec: Spec<FLAGS, ARGS>,
 ): Command<Context> {
   const { brief, description, examples, parameters, load } = spec
-  return buildCommand<FLAGS, ARGS, Context>({
-    docs: { brief, fullDescription: `${description}\n\nEXAMPLES\n${examples.map((line) => `  ${line}`).join('\n')}` },
+  const usage = usageOf(parameters)
+  const built = buildCommand<FLAGS, ARGS, Context>({
+    docs: {
+      brief,
+      fullDescription: `${description}\n\nEXAMPLES\n${examples.map((line) => `  ${line}`).join('\n')}`,
+      customUsage: [usage],
+    },
     parameters,
     async func(this: Context, flags: FLAGS, ...args: ARGS) {
       try {
@@ -43,4 +49,13 @@ export function command<const FLAGS extends BaseFlags, const ARGS extends BaseAr
       }
     },
   })
+  return { ...built, formatUsageLine: ({ prefix }) => [...prefix, usage].join(' ') }
+}
+
+/** `[flags] [network]`: Stricli's own leaves out what is optional, or tells a list as if one word of it were needed. */
+function usageOf({ positional }: { readonly positional?: unknown }): string {
+  const words = wordsOf(positional).map(({ placeholder, isOptional }) =>
+    isOptional ? `[${placeholder}]` : placeholder,
+  )
+  return ['[flags]', ...words].join(' ')
 }

@@ -72,7 +72,7 @@ function install(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const did = placeName(folder, name)
     const backup = did === 'made, with a backup' ? `, what was there is kept as ${backupOf(name)}` : ''
-    print(`${folder}/${name}: ${did === 'there' ? 'leads' : 'made to lead'} to ${EXECUTABLE}${backup}`)
+    print(`${folder}/${name}: ${did === 'there' ? 'is' : 'is now'} a link to ${EXECUTABLE}${backup}`)
   }
 }
 

@@ -1,7 +1,8 @@
 /** `pontoon plan`: what a call would do, line by line, with what takes it back; or why it would be refused. */
 import * as engine from '#engine'
-import { isObject, memberOf } from '../cni/conform.ts'
+import { isObject, type JsonObject, memberOf } from '../cni/conform.ts'
 import { parseRequest, type Request } from '../cni/request.ts'
+import { SUPPORTED_VERSIONS } from '../cni/version.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { loadIpv6 } from '../core/ip.ts'
 import { isDelegated } from '../verbs/call.ts'
@@ -65,7 +66,15 @@ function onePlugin(text: string): string {
   const mine = plugins.filter(isObject).find((plugin) => own.includes(String(memberOf(plugin, 'type'))))
   if (!mine)
     throw new Fault(CODE.invalidConfig, 'no plugin in the list is Pontoon’s', `expected one of ${own.join(', ')}`)
-  return JSON.stringify({ ...mine, name: memberOf(list, 'name'), cniVersion: memberOf(list, 'cniVersion') })
+  return JSON.stringify({ ...mine, name: memberOf(list, 'name'), cniVersion: newestOf(list) })
+}
+
+/** As runtimes choose: the newest that the list allows, of those that Pontoon speaks. */
+function newestOf(list: JsonObject): unknown {
+  const version = memberOf(list, 'cniVersion')
+  const more = memberOf(list, 'cniVersions')
+  const allowed = [version, ...(Array.isArray(more) ? more : [])]
+  return SUPPORTED_VERSIONS.findLast((one) => allowed.includes(one)) ?? version
 }
 
 async function planOf(request: Request, isNetnsGiven: boolean): Promise<Planned> {

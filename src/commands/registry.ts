@@ -26,8 +26,8 @@ NAME.before-pontoon; --undo puts it back, and leaves the executable and the netw
 
 With --conflist a network is written to ${CONF_FOLDER}, never over another one unless --force is given. Runtimes take
 the first file by name: a warning tells when that is another. Then the plugins are asked whether they could serve it;
-status 1 when one could not. A network that could never be served is not written. A file
-named *.template is for a runtime that fills it in (containerd's conf_template), and written as it is.`,
+status 1 when one could not. A network that could never be served is not written. A file named *.template is for a
+runtime that fills it in (containerd's conf_template), and written as it is.`,
   examples: [
     'pontoon install',
     'pontoon install --as bridge,host-local',

@@ -1,5 +1,6 @@
 /** Scripts by which shells complete the words of a command line. Pure. */
-import type { CommandInfo, FlagInfo } from '../catalog.ts'
+import type { CommandInfo } from '../catalog.ts'
+import type { FlagInfo } from '../words.ts'
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 
