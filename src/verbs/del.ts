@@ -11,7 +11,6 @@ import { readEntry } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasInetNat, hasLink } from '../host/machine.ts'
 import { startNft } from '../host/nft.ts'
-import { openTables, readRules } from '../host/nft-tables.ts'
 import { openSession } from '../host/session.ts'
 import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
@@ -29,7 +28,7 @@ export async function del(request: Request): Promise<void> {
   const links = host ? readLinks(await host.run([line`addr show dev ${call.hostVeth}`])) : new Map()
   const own = isOwnLink(links.get(call.hostVeth), call.attachment) ? [call.hostVeth] : []
   const also: Removal[] = []
-  const look = once(openTables)
+  const look = once(async () => (await import('../host/nft-tables.ts')).openTables())
   const known = await orLater(() => elements(traced, call, look), traced.entry?.elements ?? [], also)
   const foreign = await orLater(() => beyondIndex(traced, call, also, look), [], also)
   const victim = victimOf(traced, [...new Set([...own, ...foreign])], known)
@@ -99,6 +98,7 @@ async function elements(traced: Traced, call: Call, look: Look): Promise<readonl
   // An attachment without addresses is in no store that would tell of it.
   const isUncertain = traced.isUncertain || (!traced.entry && call.netconf.macspoofchk)
   if (!isUncertain || lookUpTool('nft') === undefined) return known
+  const { readRules } = await import('../host/nft-tables.ts')
   const seen = await readRules(hasInetNat(), await look())
   return [...new Set([...known, ...elementsNamed(seen, call.attachment, traced.addresses)])]
 }
