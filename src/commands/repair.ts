@@ -8,9 +8,10 @@ import { listConfFiles, type NodeNetwork, readConfFiles, selectNetworks } from '
 import { linesOf } from './ops.ts'
 import { paintHere, print, printJson } from './output.ts'
 import { applyRepairs } from './repair/apply.ts'
-import { cutOff, desiredOf, livingOf } from './repair/desired.ts'
+import { cutOff, desiredOf, livingOf, unknownGateways } from './repair/desired.ts'
 import { lookAt, readAllLinks } from './repair/look.ts'
 import { planRepair, type Repairs } from './repair/plan.ts'
+import { findReferencePods, isDoneByThem, readTheirRules } from './repair/reference-pods.ts'
 import { count, type Paint } from './text.ts'
 import { withLabelled } from './unindexed.ts'
 import { type NetworkView, viewOf } from './view.ts'
@@ -49,22 +50,37 @@ async function repair(network: NodeNetwork, isDryRun: boolean): Promise<Outcome>
   if (second && second.steps.length > 0 && failures.length === 0) failures.push(...(await applyRepairs(second.steps)))
   return {
     network: network.name,
-    attachments: livingOf(view).length,
+    attachments: first.attachments,
     steps: [...first.steps, ...(second?.steps ?? [])].map(({ resource, reason, run }) => ({
       what: nameOf(resource),
       reason,
       lines: linesOf(run),
     })),
     failures,
-    left: leftOf(view, second ?? first),
+    left: [...leftOf(view, second ?? first), ...first.left],
   }
 }
 
-/** What the living attachments of a network lack. */
-export async function findRepairs(view: NetworkView): Promise<Repairs> {
+export interface Found extends Repairs {
+  /** How many attachments live. */
+  readonly attachments: number
+  /** What can't be told, one message each. */
+  readonly left: readonly string[]
+}
+
+/** What the living attachments of a network lack, those of the reference plugin, too. */
+export async function findRepairs(view: NetworkView): Promise<Found> {
   const links = await readAllLinks()
-  const desired = await desiredOf(view, links)
-  return planRepair(desired, await lookAt(desired, links))
+  const theirs = await findReferencePods(view, links)
+  const rules = await readTheirRules(theirs.entries)
+  const living = [...livingOf(view), ...theirs.entries]
+  const desired = (await desiredOf(view, living, links)).filter((resource) => !isDoneByThem(resource, rules))
+  const seen = { ...(await lookAt(desired, links)), ...rules }
+  return {
+    ...planRepair(desired, seen),
+    attachments: living.length,
+    left: [...theirs.left, ...unknownGateways(view, links)],
+  }
 }
 
 function leftOf(view: NetworkView, { obstacles }: Repairs): readonly string[] {

@@ -3,7 +3,7 @@ import * as engine from '#engine'
 import type { RangeSet } from '../core/ranges.ts'
 import { type IndexEntry, listEntries } from '../host/index-files.ts'
 import { readLeases, reservedAt } from '../host/leases.ts'
-import { hasOwnIpam, isEntryDead } from '../verbs/call.ts'
+import { hasOwnIpam, isDelegated, isEntryDead } from '../verbs/call.ts'
 import { parseWish } from '../verbs/claim.ts'
 import { withoutPrefix } from '../verbs/victims.ts'
 import { compareAddresses, type Known, type LeaseRow, type RangeUse, rowsOf, usage } from './leases/rows.ts'
@@ -23,7 +23,9 @@ export function viewOf(network: NodeNetwork): NetworkView {
     .toSorted((a, b) => compareAddresses(firstOf(a), firstOf(b)))
     .map((entry) => ({ entry, isDead: isEntryDead(entry) }))
   const sets = setsOf(network)
-  const rows = rowsOf(readLeases(storeFolder), known, (address) => reservedAt(storeFolder, address))
+  const all = rowsOf(readLeases(storeFolder), known, (address) => reservedAt(storeFolder, address))
+  // Another IPAM plugin keeps them elsewhere: that they are not in this store means nothing.
+  const rows = isDelegated(network.netconf) ? all.map((row) => ({ ...row, reserved: true })) : all
   const reserved = rows.filter((row) => row.reserved).map(({ address }) => address)
   return { network, sets, known, rows, ranges: usage(sets, reserved) }
 }

@@ -3,7 +3,7 @@
  * a node has joined its cluster anew, the old address goes as soon as no pod lives by it: left there, it would draw
  * the traffic for what may be another node's subnet by now.
  */
-import { contains, formatCidr, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
+import { type Cidr, contains, formatCidr, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
 import type { Step } from '../core/plan.ts'
 import type { Resource } from '../core/resource.ts'
 import { isFileError } from '../engine/engine.ts'
@@ -16,6 +16,14 @@ const notePath = ({ indexFolder }: Network) => `${indexFolder}/gateways`
 /** `cni0 10.9.0.1/24` for each that was put there. */
 function readNotes(network: Network): readonly string[] {
   return (readIfThere(notePath(network)) ?? '').split('\n').filter((text) => text !== '')
+}
+
+/** Those that it has put on this device, and not taken off since. */
+export function notedGateways(network: Network, device: string): readonly Cidr[] {
+  return readNotes(network).flatMap((text) => {
+    const [bridge, gateway = ''] = text.split(' ')
+    return bridge === device ? (parseCidr(gateway) ?? []) : []
+  })
 }
 
 /** The desired gateways, each told which addresses of former configurations are to go for it. */

@@ -17,7 +17,9 @@ export async function lookAtNat(desired: readonly Resource[]): Promise<Observed[
 }
 
 /** What the reference made for an attachment that the index does not know, by either of its backends. */
-export async function lookAtReference({ attachment }: Call): Promise<Pick<Observed, 'masqueraded' | 'guarded'>> {
+export async function lookAtReference({
+  attachment,
+}: Pick<Call, 'attachment'>): Promise<Pick<Observed, 'masqueraded' | 'guarded'>> {
   const [rules, ...nat] = await Promise.all([readReferenceRules(), ...FAMILIES.map(readNat)])
   const hash = ruleHash(attachment)
   const guard = spoofComment(attachment)

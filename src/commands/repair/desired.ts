@@ -1,7 +1,7 @@
 /** What the living attachments of a network should have on the host, by index and configuration. */
-import { hostMacOf, keyOf, labelOf } from '../../core/attachment.ts'
+import { hostMacOf, hostVethOf, keyOf, labelOf } from '../../core/attachment.ts'
 import { describe } from '../../core/describe.ts'
-import { contains, parseCidr } from '../../core/ip.ts'
+import { type Cidr, contains, formatCidr, type Ip, networkOf, parseCidr } from '../../core/ip.ts'
 import { line } from '../../core/line.ts'
 import type { RangeSet } from '../../core/ranges.ts'
 import type { Resource, SeenLink } from '../../core/resource.ts'
@@ -11,7 +11,8 @@ import type { IndexEntry } from '../../host/index-files.ts'
 import { readLinks } from '../../host/ip-json.ts'
 import { bridgeMac, hasInetNat, hasLink } from '../../host/machine.ts'
 import { openSession } from '../../host/session.ts'
-import { hasOwnIpam } from '../../verbs/call.ts'
+import { hasOwnIpam, isDelegated } from '../../verbs/call.ts'
+import { notedGateways } from '../../verbs/gateways.ts'
 import { strangersOf } from '../unindexed.ts'
 import type { NetworkView } from '../view.ts'
 
@@ -29,9 +30,13 @@ export function cutOff({ known }: NetworkView): readonly IndexEntry[] {
     .map(({ entry }) => entry)
 }
 
-export async function desiredOf(view: NetworkView, links: ReadonlyMap<string, SeenLink>): Promise<readonly Resource[]> {
+/** @param living those of the index, and those of the reference plugin as it would have them */
+export async function desiredOf(
+  view: NetworkView,
+  living: readonly IndexEntry[],
+  links: ReadonlyMap<string, SeenLink>,
+): Promise<readonly Resource[]> {
   const { netconf } = view.network
-  const living = livingOf(view)
   const [macs, chains] = await Promise.all([
     netconf.macspoofchk ? readMacs(living) : new Map<string, string>(),
     chainsOf(living),
@@ -66,6 +71,8 @@ export function desiredOfOne(view: NetworkView, entry: IndexEntry, around: Aroun
       macspoofchk: netconf.macspoofchk && mac !== undefined,
       ipMasq4: netconf.ipMasq4 && masks,
       ipMasq6: netconf.ipMasq6 && masks,
+      // What it means to be silent about the default VLAN has changed with the reference's versions.
+      preserveDefaultVlan: netconf.preserveDefaultVlan || entry.hostVeth !== hostVethOf(keyOf(entry)),
     },
     attachment: entry,
     ends: {
@@ -85,15 +92,37 @@ export function desiredOfOne(view: NetworkView, entry: IndexEntry, around: Aroun
   })
 }
 
-/** Its addresses, with the gateways that the configuration gives them. */
-export function assignedTo({ sets }: NetworkView, { addresses }: IndexEntry): readonly Assigned[] {
-  return addresses.flatMap((text) => assignedOf(text, sets))
+/**
+ * Its addresses, with the gateways that the configuration gives them. Another IPAM plugin gave them to ADD alone:
+ * those that the network has put on its bridge are noted.
+ */
+export function assignedTo({ network, sets }: NetworkView, { addresses }: IndexEntry): readonly Assigned[] {
+  const noted = isDelegated(network.netconf) ? notedGateways(network, gatewayDeviceOf(network.netconf)) : []
+  return addresses.flatMap((text) => {
+    const cidr = parseCidr(text)
+    return cidr ? [{ cidr, gateway: gatewayOf(cidr, sets, noted) }] : []
+  })
 }
 
-function assignedOf(text: string, sets: readonly RangeSet[]): readonly Assigned[] {
-  const cidr = parseCidr(text)
-  const range = cidr && sets.flat().find(({ subnet }) => contains(subnet, cidr.ip))
-  return cidr ? [{ cidr, gateway: range?.gateway }] : []
+function gatewayOf({ ip, prefix }: Cidr, sets: readonly RangeSet[], noted: readonly Cidr[]): Ip | undefined {
+  const range = sets.flat().find(({ subnet }) => contains(subnet, ip))
+  return range ? range.gateway : noted.find((one) => one.prefix === prefix && contains(one, ip))?.ip
+}
+
+/** Gateways that nobody but the other IPAM plugin knows, though the bridge has none in their subnet: one message each. */
+export function unknownGateways(view: NetworkView, links: ReadonlyMap<string, SeenLink>): readonly string[] {
+  const { netconf } = view.network
+  if (!netconf.isGateway || !isDelegated(netconf)) return []
+  const device = gatewayDeviceOf(netconf)
+  const there = (links.get(device)?.addresses ?? []).flatMap(({ cidr }) => parseCidr(cidr) ?? [])
+  const lacking = livingOf(view)
+    .flatMap((entry) => assignedTo(view, entry))
+    .filter(({ cidr, gateway }) => !gateway && !there.some((one) => contains(one, cidr.ip)))
+  const subnets = new Set(lacking.map(({ cidr }) => formatCidr(networkOf(cidr))))
+  return [...subnets].map(
+    (subnet) =>
+      `the gateway of ${subnet} on ${device}: only the IPAM plugin ${netconf.ipam?.type} knows it; the next ADD puts it there`,
+  )
 }
 
 /** The hardware addresses inside, by host end: what macspoofchk lets through. */

@@ -7,6 +7,7 @@ import { readLinks, readRoutes } from '../../host/ip-json.ts'
 import { observed } from '../../host/observe.ts'
 import { openSession } from '../../host/session.ts'
 import { completeRoutes } from '../../verbs/add.ts'
+import { isDelegated } from '../../verbs/call.ts'
 import { linesOf } from '../ops.ts'
 import type { NetworkView } from '../view.ts'
 import { assignedTo, desiredOfOne, livingOf } from './desired.ts'
@@ -37,9 +38,10 @@ async function driftOf(
   const seen = await lookInside(entry)
   if (!seen) return []
   const { netconf, plugins } = view.network
-  // Plugins behind it may have taken routes elsewhere: that is their whole purpose.
+  // Plugins behind it may have taken routes elsewhere: that is their whole purpose. Another IPAM plugin told its own to ADD alone.
   const isLast = plugins.at(-1) === netconf.type
-  const routes = isLast ? completeRoutes(netconf, netconf.ipam?.routes ?? [], assignedTo(view, entry)) : []
+  const routes =
+    isLast && !isDelegated(netconf) ? completeRoutes(netconf, netconf.ipam?.routes ?? [], assignedTo(view, entry)) : []
   const desired = desiredOfOne(view, entry, { links, routes })
   return desired.flatMap((resource) => {
     if (!['link', 'address', 'route'].includes(resource.kind)) return []
