@@ -72,14 +72,17 @@ const K = Int32Array.of(
 )
 const START = [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19] as const
 
-/** The digest of one byte per character, in hexadecimal digits. */
+/**
+ * The digest of one byte per character, in hexadecimal digits. Written for an engine that calls no function for free
+ * and has fast integers of 32 bits.
+ */
 export function sha256(text: string): string {
   const { length } = text
   // One bit that is set, zeros, and the length in bits fill up the last block of 16 words.
   const words = new Int32Array(((length + 72) >> 6) << 4)
-  for (let i = 0; i < length; i++)
-    words[i >> 2] = at(words, i >> 2) | ((text.charCodeAt(i) & 0xff) << (24 - (i & 3) * 8))
-  words[length >> 2] = at(words, length >> 2) | (0x80 << (24 - (length & 3) * 8))
+  for (let i = 0; i < length; i++) words[i >> 2] = ((words[i >> 2] as number) << 8) | (text.charCodeAt(i) & 0xff)
+  const rest = length & 3
+  words[length >> 2] = (((words[length >> 2] as number) << 8) | 0x80) << (24 - rest * 8)
   words[words.length - 1] = length * 8
   const state = Int32Array.of(...START)
   const schedule = new Int32Array(64)
@@ -92,20 +95,19 @@ export function sha256(text: string): string {
   return digits
 }
 
-const at = (words: Int32Array, i: number): number => words[i] as number
-
 function compress(state: Int32Array, w: Int32Array): void {
+  const k = K
   for (let i = 16; i < 64; i++) {
-    const x = at(w, i - 15)
-    const y = at(w, i - 2)
+    const x = w[i - 15] as number
+    const y = w[i - 2] as number
     const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3)
     const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10)
-    w[i] = at(w, i - 16) + s0 + at(w, i - 7) + s1
+    w[i] = ((w[i - 16] as number) + s0 + (w[i - 7] as number) + s1) | 0
   }
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
   for (let i = 0; i < 64; i++) {
     const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))
-    const t1 = (h + s1 + ((e & f) ^ (~e & g)) + at(K, i) + at(w, i)) | 0
+    const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (k[i] as number) + (w[i] as number)) | 0
     const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))
     const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0
     h = g
@@ -118,5 +120,5 @@ function compress(state: Int32Array, w: Int32Array): void {
     a = (t1 + t2) | 0
   }
   const now = [a, b, c, d, e, f, g, h]
-  for (let i = 0; i < 8; i++) state[i] = at(state, i) + (now[i] as number)
+  for (let i = 0; i < 8; i++) state[i] = (state[i] as number) + (now[i] as number)
 }
