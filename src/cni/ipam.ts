@@ -52,7 +52,7 @@ export function toIpam(object: object | undefined, options: IpamOptions): Ipam |
   // The keys of another IPAM plugin mean what that plugin says. Reading them is no more than a guess.
   const isForeign = typeof type === 'string' && type !== '' && !isOwnIpam(type)
   const tolerate = isForeign ? (path: string) => path !== 'ipam.type' || options.tolerate(path) : options.tolerate
-  const raw = conform(ipamSchema(), object as JsonObject, { of: options.of, at: 'ipam', tolerate })
+  const raw = conform(ipamSchema, object as JsonObject, { of: options.of, at: 'ipam', tolerate })
   const ranges = [...singleRange(raw), ...(raw.ranges ?? [])]
   if (raw.type === undefined && ranges.length === 0 && raw.dataDir === undefined) return undefined
   return {

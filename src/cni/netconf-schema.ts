@@ -1,7 +1,7 @@
 /** The keys of the configuration that Pontoon knows, with the values they may have. */
 import * as v from 'valibot'
 import { hasPathSeparator, isSafePath, linkNameProblem } from './names.ts'
-import { keyed, longList, once, opt, optFlag, optText, optTexts, optUnsigned, text, whole } from './values.ts'
+import { keyed, longList, opt, optFlag, optText, optTexts, optUnsigned, text, whole } from './values.ts'
 
 const optPluginName = opt(
   v.pipe(
@@ -10,29 +10,25 @@ const optPluginName = opt(
   ),
 )
 
-const optRangeSets = once(() => {
-  const range = keyed(
-    { subnet: text, rangeStart: optText, rangeEnd: optText, gateway: optText, exclude: optTexts },
-    'a range such as {"subnet": "10.1.0.0/16"}',
-  )
-  return opt(v.array(v.array(range, 'a list of ranges'), 'a list of lists of ranges'))
-})
+const range = keyed(
+  { subnet: text, rangeStart: optText, rangeEnd: optText, gateway: optText, exclude: optTexts },
+  'a range such as {"subnet": "10.1.0.0/16"}',
+)
+const optRangeSets = opt(v.array(v.array(range, 'a list of ranges'), 'a list of lists of ranges'))
 
-export const optRoutes = once(() => {
-  const route = keyed(
-    {
-      dst: text,
-      gw: optText,
-      mtu: optUnsigned,
-      advmss: optUnsigned,
-      priority: optUnsigned,
-      table: optUnsigned,
-      scope: opt(whole(0, 255)),
-    },
-    'a route such as {"dst": "0.0.0.0/0"}',
-  )
-  return opt(v.array(route, 'a list of routes'))
-})
+const route = keyed(
+  {
+    dst: text,
+    gw: optText,
+    mtu: optUnsigned,
+    advmss: optUnsigned,
+    priority: optUnsigned,
+    table: optUnsigned,
+    scope: opt(whole(0, 255)),
+  },
+  'a route such as {"dst": "0.0.0.0/0"}',
+)
+export const optRoutes = opt(v.array(route, 'a list of routes'))
 
 export const optDns = opt(keyed({ nameservers: optTexts, domain: optText, search: optTexts, options: optTexts }))
 
@@ -47,20 +43,18 @@ const optLog = () =>
 const optPath = () => opt(v.pipe(text, v.check(isSafePath, 'an absolute path without ..')))
 
 /** Keys of `ipam` when it is host-local's. Those of a range at this level are the form with a single range. */
-export const ipamSchema = once(() =>
-  keyed({
-    type: optPluginName,
-    subnet: optText,
-    rangeStart: optText,
-    rangeEnd: optText,
-    exclude: optTexts,
-    gateway: optText,
-    ranges: optRangeSets(),
-    routes: optRoutes(),
-    resolvConf: optText,
-    dataDir: optPath(),
-  }),
-)
+export const ipamSchema = keyed({
+  type: optPluginName,
+  subnet: optText,
+  rangeStart: optText,
+  rangeEnd: optText,
+  exclude: optTexts,
+  gateway: optText,
+  ranges: optRangeSets,
+  routes: optRoutes,
+  resolvConf: optText,
+  dataDir: optPath(),
+})
 
 const optBridge = () =>
   opt(
@@ -97,42 +91,41 @@ function isAttachment(value: unknown): boolean {
   return typeof containerID === 'string' && containerID !== '' && typeof ifname === 'string' && ifname !== ''
 }
 
-export const netConfSchema = once(() => {
-  const attachments = optAttachments()
-  return keyed({
-    type: optPluginName,
-    bridge: optBridge(),
-    isGateway: optFlag,
-    isDefaultGateway: optFlag,
-    forceAddress: optFlag,
-    ipMasq: optFlag,
-    ipMasq4: optFlag,
-    ipMasq6: optFlag,
-    ipMasqExclude: optTexts,
-    snatTo: optTexts,
-    ipMasqBackend: optBackend(),
-    mtu: opt(whole(68, 65535, 0)),
-    hairpinMode: optFlag,
-    promiscMode: optFlag,
-    vlan: opt(whole(1, 4094, 0)),
-    vlanTrunk: optTrunk(),
-    preserveDefaultVlan: optFlag,
-    macspoofchk: optFlag,
-    enabledad: optFlag,
-    disableContainerInterface: optFlag,
-    portIsolation: optFlag,
-    dns: optDns,
-    ipam: opt(v.custom<object>((value) => typeof value === 'object' && !Array.isArray(value), 'an object')),
-    runtimeConfig: opt(keyed({ mac: optText, ips: optTexts, ipRanges: optRangeSets() })),
-    args: opt(keyed({ cni: opt(keyed({ mac: optText, ips: optTexts })) })),
-    prevResult: opt(v.unknown()),
-    'cni.dev/valid-attachments': attachments,
-    'cni.dev/attachments': attachments,
-    disableGC: optFlag,
-    log: optLog(),
-  })
+const attachments = optAttachments()
+
+export const netConfSchema = keyed({
+  type: optPluginName,
+  bridge: optBridge(),
+  isGateway: optFlag,
+  isDefaultGateway: optFlag,
+  forceAddress: optFlag,
+  ipMasq: optFlag,
+  ipMasq4: optFlag,
+  ipMasq6: optFlag,
+  ipMasqExclude: optTexts,
+  snatTo: optTexts,
+  ipMasqBackend: optBackend(),
+  mtu: opt(whole(68, 65535, 0)),
+  hairpinMode: optFlag,
+  promiscMode: optFlag,
+  vlan: opt(whole(1, 4094, 0)),
+  vlanTrunk: optTrunk(),
+  preserveDefaultVlan: optFlag,
+  macspoofchk: optFlag,
+  enabledad: optFlag,
+  disableContainerInterface: optFlag,
+  portIsolation: optFlag,
+  dns: optDns,
+  ipam: opt(v.custom<object>((value) => typeof value === 'object' && !Array.isArray(value), 'an object')),
+  runtimeConfig: opt(keyed({ mac: optText, ips: optTexts, ipRanges: optRangeSets })),
+  args: opt(keyed({ cni: opt(keyed({ mac: optText, ips: optTexts })) })),
+  prevResult: opt(v.unknown()),
+  'cni.dev/valid-attachments': attachments,
+  'cni.dev/attachments': attachments,
+  disableGC: optFlag,
+  log: optLog(),
 })
 
-export type RawNetConf = v.InferOutput<ReturnType<typeof netConfSchema>>
-export type RawIpam = v.InferOutput<ReturnType<typeof ipamSchema>>
+export type RawNetConf = v.InferOutput<typeof netConfSchema>
+export type RawIpam = v.InferOutput<typeof ipamSchema>
 export type RawDns = v.InferOutput<typeof optDns>

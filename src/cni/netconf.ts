@@ -79,7 +79,7 @@ export function parseNetConf(head: Head, verb: Verb): NetConf {
   const vital = (path: string) =>
     path === 'bridge' || path === 'ipam.dataDir' || (verb === 'GC' && path.startsWith('cni.dev/'))
   const options = { of: `network "${head.name}"`, tolerate: (path: string) => lenient && !vital(path) }
-  const raw = conform(netConfSchema(), head.object, options)
+  const raw = conform(netConfSchema, head.object, options)
   const conf: NetConf = {
     ...plainKeys(raw),
     ...gcKeys(head.object, raw),

@@ -61,7 +61,7 @@ export function parseResult(raw: unknown, { strict = false, of = 'the result' } 
     if (strict) throw new Fault(CODE.invalidConfig, `${of} is not a JSON object`, 'expected a result as of ADD')
     return { interfaces: [], ips: [], routes: [], dns: undefined }
   }
-  const seen = conform(resultSchema(), strict ? raw : keepingIndices(raw), { of, tolerate: () => !strict })
+  const seen = conform(resultSchema, strict ? raw : keepingIndices(raw), { of, tolerate: () => !strict })
   const old = [seen.ip4, seen.ip6].filter((entry) => entry !== undefined)
   return {
     interfaces: (seen.interfaces ?? []).map((link) => ({ name: '', ...link })),

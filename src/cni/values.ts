@@ -1,6 +1,6 @@
 /**
- * The building stones of the schemas: each is made once and used in many places, since making them is most of what a
- * schema costs at start.
+ * The building stones of the schemas: each is made once and used in many places. Schemas are made when their module is
+ * loaded, which the start image has behind it.
  */
 import * as v from 'valibot'
 
