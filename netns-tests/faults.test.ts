@@ -258,6 +258,7 @@ forEachExecutable((executable) => {
         startPlugin(lab, 'STATUS', { conf: small }),
       ])
       expectFault(added, { code: 11, about: new RegExp(`locked.*process ${pid} \\(sh\\)`, 's') })
+      expect(added.stderr, 'it has waited once').toBe('')
       expect(removed.status).toBe(0)
       keeper.stop()
       rmSync(`${lab.root}${FOLDER}/lock.lock`, { recursive: true })

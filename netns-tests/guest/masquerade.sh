@@ -52,3 +52,16 @@ test_CHECK_tells_that_the_rule_for_bridged_packets_is_gone() {
   check a "$network" "$result"
   has CHECK "$out" 'masquerading through br-t.100'
 }
+
+test_GC_with_an_empty_list_leaves_nothing_of_the_gateway() {
+  local network=$(conf "$DUAL | .vlan = 100")
+  add a "$network"
+  has 'the set' "$(nft list set inet pontoon vlan_gateways)" 'elements.*br-t'
+  call GC x "$(jq -c '."cni.dev/valid-attachments" = []' <<<"$network")"
+  is GC "$status$out" 0
+  is links "$(links)" lo
+  is 'the set' "$(nft list set inet pontoon vlan_gateways | grep elements)" ''
+  outside
+  add b "$network"
+  reaches b 192.0.2.2
+}

@@ -4,6 +4,7 @@
  */
 
 import { TABLE } from '../core/kinds/masquerade.ts'
+import { untracked } from '../core/kinds/untracked.ts'
 import { line } from '../core/line.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { gatewayDeviceOf, gatewayPortOf } from '../core/vlans.ts'
@@ -104,10 +105,22 @@ async function removeLinks({ netconf, indexFolder }: Network, session: Session):
   if (!ports.every(isGatewayPort)) return
   const device = vlan > 0 ? gatewayDeviceOf({ bridge, vlan }) : undefined
   const own = ports.filter(({ peerName }) => peerName !== undefined && peerName === device)
-  for (const { peerName = '' } of own) await session.run([line`link del dev ${peerName}`])
+  for (const { peerName = '' } of own) await removeGateway(bridge, peerName, session)
   if (ports.length > own.length) return
   await session.run([line`link del dev ${bridge}`])
   removeIfThere(`${indexFolder}/gateways`)
+}
+
+/** The network's place in its VLAN, and the element that has what is bridged to it untracked. */
+async function removeGateway(bridge: string, gateway: string, session: Session): Promise<void> {
+  const mac = readLinks(await session.run([line`addr show dev ${gateway}`])).get(gateway)?.mac
+  await session.run([line`link del dev ${gateway}`])
+  if (!mac || lookUpTool('nft') === undefined) return
+  // Where nothing masquerades there is no such set.
+  for (const op of untracked.remove({ kind: 'untracked', bridge, gateway, mac })) {
+    const failure = op.tool === 'nft' ? await runNft(op.lines) : undefined
+    if (failure && failure.code !== 'ENOENT') throw nftFault(failure)
+  }
 }
 
 /** Its hardware address is the one that Pontoon gives, and gave. */
