@@ -13,7 +13,9 @@ interface Package {
 const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'))
 const packages = Object.entries(lock.packages as Readonly<Record<string, Package>>)
 
+/** What is for no machine in particular is used by packages for other machines. */
 const isForThisMachine = ({ os, cpu, libc }: Package) =>
+  (os !== undefined || cpu !== undefined) &&
   [os, cpu, libc].every((list, i) => list === undefined || list.includes(['linux', 'x64', 'glibc'][i] as string))
 
 /** Of the ranges that packages write: `>=18`, `>= 10.0.0`, `^20.19.0 || >=22.12.0`. */
