@@ -12,7 +12,11 @@ export class FileError extends Error {
   readonly operation: string
   readonly path: string
   constructor(code: string, operation: string, path: string) {
+    // Most of them are caught right away, for an answer: to write down where they come from costs more than the rest.
+    const limit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
     super(`${operation} ${path}: ${code}`)
+    Error.stackTraceLimit = limit
     this.name = 'FileError'
     this.code = code
     this.operation = operation
@@ -43,6 +47,8 @@ export interface SpawnOptions {
   readonly deadline: number
   /** Called with each piece of stdout as it comes. Without it, stdout is collected into `Exit.stdout`. */
   readonly onStdout?: (text: string) => void
+  /** Called when `stderrSoFar` has become longer. */
+  readonly onStderr?: () => void
 }
 
 export interface Exit {

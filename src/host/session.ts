@@ -17,13 +17,6 @@ import { mark } from './trace.ts'
 
 /** Milliseconds that one `ip` process may live. Runtimes give a plugin a minute or more. */
 const LIFETIME = 25_000
-/**
- * Milliseconds until a look at stderr, while an answer is due: a `show` that fails says nothing on stdout. The next
- * look takes twice as long: where a hundred plugins wait for a busy machine, their looks would keep it busy.
- */
-const GLANCE = 2
-const LONGEST_GLANCE = 64
-
 /** What a failed line said: `RTNETLINK answers: File exists`. */
 export interface LineError {
   /** The line as it was given. */
@@ -59,13 +52,14 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
     deadline: LIFETIME,
     onStdout(piece) {
       text += piece
-      notify?.()
+      // A document comes in pieces; it is whole with its line.
+      if (piece.endsWith('\n')) notify?.()
     },
+    // A `show` that fails says nothing on stdout.
+    onStderr: () => notify?.(),
   })
   const sent: string[] = []
   let ended: Exit | undefined
-  let glance: Promise<void> | undefined
-  let patience = GLANCE
   void child.exit.then((exit) => {
     ended = exit
     notify?.()
@@ -75,7 +69,6 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
     // An empty line would be counted by ip, and not here.
     if (lines.length === 0) return []
     text = ''
-    patience = GLANCE
     const first = sent.length + 1
     sent.push(...lines)
     const shows = lines.flatMap((line, i) => (SHOW.test(line) ? [first + i] : []))
@@ -89,15 +82,9 @@ export function openSession(netns?: string, tool: 'ip' | 'bridge' = 'ip'): Sessi
         return documents.map(parseJson)
       }
       if (ended) throw deathOf(ended)
-      const heard = new Promise<void>((resolve) => {
+      await new Promise<void>((resolve) => {
         notify = resolve
       })
-      // One at a time: a timer that is left behind wakes the plugin for nothing.
-      glance ??= engine.sleep(patience).then(() => {
-        glance = undefined
-        patience = Math.min(patience * 2, LONGEST_GLANCE)
-      })
-      await Promise.race([heard, glance])
     }
   }
 
@@ -116,6 +103,7 @@ const NONE: ReadonlySet<number> = new Set()
 
 /** The numbers of the lines that failed by now. */
 function failedLines(stderr: string): ReadonlySet<number> {
+  if (stderr === '') return NONE
   return new Set(Array.from(stderr.matchAll(/^Command failed -:(\d+)$/gm), ([, number]) => Number(number)))
 }
 

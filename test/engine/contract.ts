@@ -299,6 +299,20 @@ export const checks: Readonly<Record<string, Check>> = {
     child.end()
     equal((await child.exit).stderr, 'problem\n')
   },
+  'what is said on stderr is told of as it comes': async (engine) => {
+    let heard = (): void => {}
+    const hasSpoken = new Promise<void>((resolve) => {
+      heard = resolve
+    })
+    const child = start(engine, ['/bin/sh', '-c', 'echo problem >&2; read line'], {
+      env: { PATH: '/usr/bin:/bin' },
+      onStderr: () => heard(),
+    })
+    await hasSpoken // the child waits for us
+    equal(child.stderrSoFar(), 'problem\n')
+    child.end()
+    equal((await child.exit).stderr, 'problem\n')
+  },
   'only whole characters are handed on': async (engine) => {
     const pieces: string[] = []
     const script = "printf 'a\\303'; sleep 0.05; printf '\\251b\\360\\237'; sleep 0.05; printf '\\230\\200\\342\\202'"

@@ -73,7 +73,7 @@ export function followScripts(): void {
   })
 }
 
-function spawn({ argv, onStdout }: SpawnOptions): Child {
+function spawn({ argv, onStdout, onStderr }: SpawnOptions): Child {
   const program = expected.shift() ?? { argv: [] }
   if (program.argv.join('\0') !== argv.join('\0')) {
     problems.push(`started ${argv.join(' ')}, not ${program.argv.join(' ') || 'nothing'}`)
@@ -114,6 +114,7 @@ function spawn({ argv, onStdout }: SpawnOptions): Child {
       onStdout?.(piece)
     }
     stderr += complains
+    if (complains !== '') onStderr?.()
     if (dies) finish()
   }
 }

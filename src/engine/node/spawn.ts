@@ -30,9 +30,13 @@ export function spawn(options: SpawnOptions): Child {
 
   let collected = ''
   let complaints = ''
+  const onStderr = (text: string): void => {
+    complaints += text
+    options.onStderr?.()
+  }
   const flushes = [
     readText(child.stdout, options.onStdout ?? ((text) => (collected += text))),
-    readText(child.stderr, (text) => (complaints += text)),
+    readText(child.stderr, onStderr),
   ]
   // What a child that has gone does not read is dropped.
   child.stdin.on('error', () => {})

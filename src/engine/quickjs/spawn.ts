@@ -30,7 +30,11 @@ export function spawn(options: SpawnOptions): Child {
   let collected = ''
   const output = reader(stdout, options.onStdout ?? ((text) => (collected += text)), settle)
   let complaints = ''
-  const errors = reader(stderr, (text) => (complaints += text), settle)
+  const onStderr = (text: string): void => {
+    complaints += text
+    options.onStderr?.()
+  }
+  const errors = reader(stderr, onStderr, settle)
 
   let timer = os.setTimeout(onDeadline, Math.max(1, Math.ceil(options.deadline)))
   let poll: number | undefined
