@@ -4,7 +4,7 @@ import { BREAKS } from './breaks.ts'
 import { putConf, tool, toolJson } from './commands.ts'
 import { forEachExecutable } from './executables.ts'
 import { type Json, openLab } from './lab.ts'
-import { snapshot } from './observe.ts'
+import { snapshot, store } from './observe.ts'
 import { add, BRIDGE, check, conf } from './plugin.ts'
 
 forEachExecutable((executable) => {
@@ -123,6 +123,22 @@ forEachExecutable((executable) => {
     ])
     expect(toolJson(lab, 'doctor', '--fix').findings).toEqual([])
     lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', '10.9.0.1')
+  })
+
+  test('no name of an interface is a command, where doctor runs what it shows or somebody pastes it', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    add(lab, 'a', conf(), { ifname: '$(>x)' })
+    const inRun = (line: string) => lab.run(['sh', '-c', `cd /run; ${line}`])
+    const lose = 'rm /var/lib/cni/networks/t/10.9.0.2'
+    inRun(`${lose}; ip -n a link set '$(>x)' down`)
+    const { findings } = toolJson(lab, 'doctor')
+    expect(findings.map(({ check }: Json) => check)).toEqual(expect.arrayContaining(['lease-lost', 'pod-drift']))
+    for (const { fix } of findings) inRun(fix)
+    expect(toolJson(lab, 'doctor').findings.map(({ check }: Json) => check)).not.toContain('lease-lost')
+    inRun(`${lose}; /opt/cni/bin/pontoon doctor --fix`)
+    expect(lab.must('ls', '/run').split('\n')).not.toContain('x')
+    expect(store(lab)).toEqual({ '10.9.0.2': 'pod-a\r\n$(>x)' })
   })
 
   test('missing tools are told, and nothing breaks', async () => {

@@ -9,9 +9,9 @@ export function linesOf(ops: readonly Op[], netns = ''): readonly string[] {
 function textOf(op: Op, netns: string): readonly string[] {
   switch (op.tool) {
     case 'ip':
-      return [op.on === 'host' ? `ip ${op.line}` : `nsenter --net=${netns} ip ${op.line}`]
+      return [op.on === 'host' ? `ip ${typed(op.line)}` : `nsenter --net=${shellWord(netns)} ip ${typed(op.line)}`]
     case 'bridge':
-      return [`bridge ${op.line}`]
+      return [`bridge ${typed(op.line)}`]
     case 'nft':
       return [`nft '${op.lines.join('; ')}'`]
     case 'iptables':
@@ -30,5 +30,17 @@ export function groundOf(ops: readonly Op[]): readonly string[] {
 
 /** With slashes where a device's name has a dot in it, which sysctl(8) takes as well. */
 export function sysctlCommand(key: string, value: string): string {
-  return `sysctl -w ${key.includes('.') ? key : key.replaceAll('/', '.')}=${value}`
+  return `sysctl -w ${shellWord(`${key.includes('.') ? key : key.replaceAll('/', '.')}=${value}`)}`
+}
+
+/**
+ * A word as a shell takes it for itself. Who may name a pod's interface, or its files, must not thereby run commands
+ * where somebody pastes what is shown, or `doctor --fix` runs it.
+ */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) && !word.startsWith('~') ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+function typed(line: string): string {
+  return line.split(' ').map(shellWord).join(' ')
 }

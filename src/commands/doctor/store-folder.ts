@@ -2,6 +2,7 @@
 import * as engine from '#engine'
 import { statIfThere } from '../../host/files.ts'
 import { runTool } from '../../host/inspect.ts'
+import { shellWord } from '../ops.ts'
 import type { StoreProblem } from './facts.ts'
 
 /** Of the folder, or of the one that it will be made in. */
@@ -9,14 +10,16 @@ export async function findStoreProblem(folder: string): Promise<StoreProblem | u
   for (let path = folder; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) {
     const found = statIfThere(path)
     if (!found) continue
-    if (found.kind !== 'directory') return { what: `${path} is not a folder`, fix: `mv ${path} ${path}.old` }
+    const word = shellWord(path)
+    if (found.kind !== 'directory')
+      return { what: `${path} is not a folder`, fix: `mv ${word} ${shellWord(`${path}.old`)}` }
     if (!engine.canWrite(path)) {
       return {
         what: 'its file system is mounted read-only, or it is protected',
-        fix: `findmnt -T ${path}; lsattr -d ${path}`,
+        fix: `findmnt -T ${word}; lsattr -d ${word}`,
       }
     }
-    if (await isFull(path)) return { what: 'its file system is full', fix: `df -h ${path}; df -i ${path}` }
+    if (await isFull(path)) return { what: 'its file system is full', fix: `df -h ${word}; df -i ${word}` }
     return undefined
   }
   return undefined

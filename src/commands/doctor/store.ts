@@ -1,5 +1,6 @@
 /** Addresses: are there any left, who holds them, can the store be used. */
 import { deletionOf } from '../../core/kinds/masquerade.ts'
+import { shellWord } from '../ops.ts'
 import { count, duration } from '../text.ts'
 import { type Finding, ofEach } from './facts.ts'
 
@@ -63,7 +64,7 @@ export const ownerless = ofEach(({ rows, dead, isQuiet, network }, { now }) => {
       level: 'warning',
       what: `${address} is reserved for container ${containerID || '(none)'} since ${duration(now - since)}, and no port of ${network.netconf.bridge} is its`,
       why: 'another plugin may have left it; while it is there nobody gets the address',
-      fix: `rm ${network.storeFolder}/${address}`,
+      fix: `rm ${shellWord(`${network.storeFolder}/${address}`)}`,
       isSafe: false,
     }))
 })
@@ -76,10 +77,16 @@ export const lostLeases = ofEach(({ rows, network }) =>
       level: 'error',
       what: `${address} of ${pod || `container ${containerID}`} is not reserved any more`,
       why: 'the pod uses it; Pontoon will not give it out while its index says so, but other plugins and other boots would',
-      fix: `(set -C; mkdir -p ${network.storeFolder}; printf '%s\\r\\n%s' ${containerID} ${ifname} >${network.storeFolder}/${address})`,
+      fix: reservation(network.storeFolder, address, [containerID, ifname]),
       isSafe: true,
     })),
 )
+
+/** What writes the file of an address as the store has it, unless somebody has it meanwhile. */
+function reservation(folder: string, address: string, owner: readonly string[]): string {
+  const file = shellWord(`${folder}/${address}`)
+  return `(set -C; mkdir -p ${shellWord(folder)}; printf '%s\\r\\n%s' ${owner.map(shellWord).join(' ')} >${file})`
+}
 
 export const orphanRules = ofEach(({ orphans }) => {
   if (orphans.length === 0) return []
@@ -111,7 +118,7 @@ export const heldLock = ofEach(({ lock, network }) => {
       why: isAlive
         ? 'every ADD waits for 20 s and fails with code 11'
         : 'its holder shows no sign of life: the next ADD takes it away after 3 s',
-      fix: isAlive ? `kill ${lock.pid}` : `rmdir ${lock.path}`,
+      fix: isAlive ? `kill ${lock.pid}` : `rmdir ${shellWord(lock.path)}`,
       isSafe: !isAlive,
     },
   ]
