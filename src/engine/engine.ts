@@ -12,7 +12,11 @@ export class FileError extends Error {
   readonly operation: string
   readonly path: string
   constructor(code: string, operation: string, path: string) {
+    // A stack trace takes longer than the operation, and where a file was missed is said by its path.
+    const limit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
     super(`${operation} ${path}: ${code}`)
+    Error.stackTraceLimit = limit
     this.name = 'FileError'
     this.code = code
     this.operation = operation

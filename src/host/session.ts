@@ -116,6 +116,7 @@ const NONE: ReadonlySet<number> = new Set()
 
 /** The numbers of the lines that failed by now. */
 function failedLines(stderr: string): ReadonlySet<number> {
+  if (stderr === '') return NONE
   return new Set(Array.from(stderr.matchAll(/^Command failed -:(\d+)$/gm), ([, number]) => Number(number)))
 }
 
