@@ -25,17 +25,6 @@ declare module 'qjs:os' {
     readonly mtime: number
   }
 
-  export interface ExecOptions {
-    readonly block: boolean
-    readonly usePath: boolean
-    readonly file: string
-    readonly cwd: string
-    readonly stdin: number
-    readonly stdout: number
-    readonly stderr: number
-    readonly env: Readonly<Record<string, string>>
-  }
-
   export function open(path: string, flags: number, mode?: number): number
   export function close(descriptor: number): number
   export function read(descriptor: number, buffer: ArrayBuffer, offset: number, length: number): number
@@ -47,14 +36,11 @@ declare module 'qjs:os' {
   /** The names with `.` and `..`, and the errno: positive here, as in the others that answer with a pair. */
   export function readdir(path: string): [names: string[], errno: number]
   export function stat(path: string): [stat: Stat | null, errno: number]
-  export function lstat(path: string): [stat: Stat | null, errno: number]
   export function symlink(target: string, path: string): number
   export function readlink(path: string): [target: string, errno: number]
   export function utimes(path: string, atime: number, mtime: number): number
   export function getpid(): number
   export function pipe(): [read: number, write: number] | null
-  /** Starts a program: answers with its process ID, and throws when it can't fork. A failed exec is status 127. */
-  export function exec(argv: readonly string[], options: ExecOptions): number
   /** The process ID (0: not ended yet) and the wait status. */
   export function waitpid(pid: number, options: number): [pid: number, status: number]
   export function kill(pid: number, signal: number): number
@@ -80,16 +66,20 @@ declare module 'qjs:std' {
 /** argv of the process. */
 declare const scriptArgs: readonly string[]
 
-/** Of scripts/build/spawn.c: the process ID, or -1. Not there on a plain engine. */
-declare const spawnProgram:
-  | ((
-      words: readonly string[],
-      environment: readonly string[],
-      stdin: number,
-      stdout: number,
-      stderr: number,
-    ) => number)
-  | undefined
+/** Of scripts/build/native.c. */
+declare const native: {
+  /** The process ID, or `-errno`. */
+  spawn(words: readonly string[], environment: readonly string[], stdin: number, stdout: number, stderr: number): number
+  /** The bytes as text; undefined when they are not all ASCII. */
+  text(buffer: ArrayBuffer, offset: number, length: number): string | undefined
+  /** The text as bytes; undefined when it is not all ASCII. */
+  bytes(text: string): Uint8Array<ArrayBuffer> | undefined
+  /** What stat(2), or lstat(2), finds, `modified` in whole milliseconds since 1970; or `-errno`. */
+  stat(
+    path: string,
+    follow: boolean,
+  ): readonly [mode: number, device: number, inode: number, size: number, modified: number] | number
+}
 
 /** Of scripts/build/main.c, while it makes the start image: takes the function that each process begins with. */
 declare const keepStart: ((start: () => void) => void) | undefined

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/random.h>
 #include "image.h"
+#include "native.h"
 #include "quickjs-libc.h"
 #include "modules.c" /* made by qjsc; defines MODULES, the entry first */
 
@@ -18,7 +18,6 @@ static const struct {
     size_t size;
 } modules[] = { MODULES };
 
-JSValue js_spawn_program(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv); /* spawn.c */
 JSModuleDef *js_init_module_std(JSContext *ctx, const char *name);
 JSModuleDef *js_init_module_os(JSContext *ctx, const char *name);
 
@@ -50,21 +49,6 @@ static void keep_standard_streams(void)
         close(fd);
 }
 
-/* Math.random: the engine's own would go on from the seed of the image, in all processes alike. */
-static JSValue js_random(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv)
-{
-    (void)this_value, (void)argc, (void)argv;
-    uint64_t bits = 0;
-    if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
-        return JS_ThrowInternalError(ctx, "the kernel gives no random numbers");
-    return JS_NewFloat64(ctx, (double)(bits >> 11) / (double)(1ULL << 53));
-}
-
-static void set_function(JSContext *ctx, JSValueConst object, const char *name, JSCFunction *function, int arguments)
-{
-    JS_SetPropertyStr(ctx, object, name, JS_NewCFunction(ctx, function, name, arguments));
-}
-
 /* An engine with everything that the program calls, and none of its modules yet. */
 static JSContext *start_engine(void)
 {
@@ -83,12 +67,7 @@ static JSContext *start_engine(void)
     /* As Node.js does: a rejection that nobody handles ends the program with status 1, and is told on stderr. */
     JS_SetHostPromiseRejectionTracker(runtime, js_std_promise_rejection_tracker, NULL);
     js_std_add_helpers(ctx, -1, NULL);
-    JSValue global = JS_GetGlobalObject(ctx);
-    set_function(ctx, global, "spawnProgram", js_spawn_program, 5);
-    JSValue math = JS_GetPropertyStr(ctx, global, "Math");
-    set_function(ctx, math, "random", js_random, 0);
-    JS_FreeValue(ctx, math);
-    JS_FreeValue(ctx, global);
+    native_add(ctx);
     return ctx;
 }
 
@@ -127,7 +106,7 @@ static int fill_image(struct image *content)
     content->runtime = JS_GetRuntime(ctx);
     content->start = JS_UNDEFINED;
     JSValue global = JS_GetGlobalObject(ctx);
-    set_function(ctx, global, "keepStart", js_keep_start, 1);
+    JS_SetPropertyStr(ctx, global, "keepStart", JS_NewCFunction(ctx, js_keep_start, "keepStart", 1));
     js_std_eval_binary(ctx, modules[0].code, modules[0].size, 0);
     int failed = finish(ctx);
     JSAtom name = JS_NewAtom(ctx, "keepStart");

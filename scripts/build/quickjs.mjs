@@ -96,7 +96,7 @@ export async function buildQuickjs({ entry, output, arch = process.arch, linking
 
 /** Compiles the program's own C; answers with what links it: to a file, with flags, and an image as image.S takes it. */
 async function compileProgram({ work, target, engine, include }) {
-  const names = ['main', 'image', 'frozen', 'spawn', 'poll']
+  const names = ['main', 'image', 'frozen', 'native', 'spawn', 'poll']
   const object = (name) => join(work, `${name}.o`)
   const compile = (name) => run(target.cc, ['-O2', '-fno-pie', ...include, '-c', '-o', object(name), shim(name)])
   await Promise.all(names.map(compile))

@@ -1,20 +1,58 @@
 /*
- * `spawnProgram(words, environment, stdin, stdout, stderr)`: starts a program as the engine's own os.exec does, but by
- * posix_spawn(3). os.exec forks, and after a fork each page that either process writes to is copied: half of all page
- * faults of an ADD. Answers with the process ID, or -1: then the caller goes the engine's way, which tells why.
+ * native.spawn: starts a program. Answers with the process ID, or -errno.
+ *
+ * The engine's own os.exec forks, and after a fork each page that either process writes to is copied: half of all page
+ * faults of an ADD. Here the child shares the memory until its exec. vfork(2) would do so too, and posix_spawn(3), but
+ * with them this process waits for that exec, a millisecond each time; as it is, both go on.
  *
  * `nsenter --net=PATH PROGRAM ...` becomes what nsenter(1) does: this process, which has one thread, goes into the
  * namespace, starts the program there and comes back. That saves a millisecond of loading nsenter. When the namespace
  * can't be entered, nsenter is run, and tells why.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
-#include "quickjs-libc.h"
+#include "quickjs.h"
+
+/* What a child needs until its exec. */
+struct start {
+    pid_t is_busy; /* the kernel sets it to 0 when the child has left our memory: clone(2), CLONE_CHILD_CLEARTID */
+    char **words, **environment;
+    char **argv; /* in words: all of it, or what is behind nsenter's own */
+    int streams[3];
+    char stack[16384] __attribute__((aligned(16)));
+};
+
+static struct start starts[8];
+
+static void free_words(char **words)
+{
+    for (char **word = words; word && *word; word++)
+        free(*word);
+    free(words);
+}
+
+/* Room for one more child, or NULL when so many are on their way to their exec. */
+static struct start *next_start(void)
+{
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        struct start *start = &starts[i];
+        if (__atomic_load_n(&start->is_busy, __ATOMIC_ACQUIRE))
+            continue;
+        free_words(start->words);
+        free_words(start->environment);
+        start->words = start->environment = NULL;
+        return start;
+    }
+    return NULL;
+}
 
 static char **read_words(JSContext *ctx, JSValueConst list)
 {
@@ -28,17 +66,12 @@ static char **read_words(JSContext *ctx, JSValueConst list)
         words[i] = word ? strdup(word) : NULL;
         JS_FreeCString(ctx, word);
         JS_FreeValue(ctx, value);
-        if (!words[i])
+        if (!words[i]) {
+            free_words(words);
             return NULL;
+        }
     }
     return words;
-}
-
-static void free_words(char **words)
-{
-    for (char **word = words; word && *word; word++)
-        free(*word);
-    free(words);
 }
 
 /* The namespace that `nsenter --net=PATH /PROGRAM ...` asks for, or NULL. */
@@ -51,29 +84,56 @@ static const char *namespace_of(char **words)
     return strncmp(words[1], option, sizeof(option) - 1) == 0 ? words[1] + sizeof(option) - 1 : NULL;
 }
 
-static int start(char **words, char **environment, const int streams[3])
+/* The child. It has this process' memory, but nothing else of it, and must not change anything there. */
+static int run_child(void *argument)
+{
+    struct start *start = argument;
+    for (int i = 0; i < 3; i++)
+        dup2(start->streams[i], i);
+    closefrom(3);
+    if (chdir("/") == 0)
+        execve(start->argv[0], start->argv, start->environment);
+    _exit(127);
+}
+
+/* posix_spawn does the same, and waits for the exec; it is for where the former way is closed (qemu's user mode, say). */
+static pid_t spawn_and_wait(const struct start *start)
 {
     posix_spawn_file_actions_t actions;
-    pid_t pid = -1;
+    pid_t pid;
     posix_spawn_file_actions_init(&actions);
     int failed = 0;
     for (int i = 0; i < 3; i++)
-        failed |= posix_spawn_file_actions_adddup2(&actions, streams[i], i);
+        failed |= posix_spawn_file_actions_adddup2(&actions, start->streams[i], i);
     failed |= posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     failed |= posix_spawn_file_actions_addchdir_np(&actions, "/");
-    if (!failed && posix_spawn(&pid, words[0], &actions, NULL, words, environment) != 0)
-        pid = -1;
+    if (!failed)
+        failed = posix_spawn(&pid, start->argv[0], &actions, NULL, start->argv, start->environment);
     posix_spawn_file_actions_destroy(&actions);
-    return pid;
+    return failed ? -failed : pid;
 }
 
-static int start_inside(const char *path, char **words, char **environment, const int streams[3])
+static pid_t spawn(struct start *start)
 {
-    int pid = -1;
+    /* An exec that fails sets the errno that both processes share: then we wait until it has. */
+    int may_run = access(start->argv[0], X_OK) == 0;
+    int flags = CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | (may_run ? 0 : CLONE_VFORK);
+    start->is_busy = 1;
+    pid_t pid = clone(run_child, start->stack + sizeof(start->stack), flags, start, NULL, NULL, &start->is_busy);
+    if (pid > 0)
+        return pid;
+    start->is_busy = 0;
+    return spawn_and_wait(start);
+}
+
+static pid_t spawn_inside(const char *path, struct start *start)
+{
+    pid_t pid = -1;
     int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     int namespace = open(path, O_RDONLY | O_CLOEXEC);
     if (own >= 0 && namespace >= 0 && setns(namespace, CLONE_NEWNET) == 0) {
-        pid = start(words + 2, environment, streams);
+        start->argv = start->words + 2;
+        pid = spawn(start);
         if (setns(own, CLONE_NEWNET) != 0)
             abort(); /* whatever followed would be done to the container */
     }
@@ -82,25 +142,29 @@ static int start_inside(const char *path, char **words, char **environment, cons
     return pid;
 }
 
-JSValue js_spawn_program(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv)
+JSValue js_spawn(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv)
 {
     (void)this_value;
-    int streams[3], pid = -1;
+    struct start *start;
     if (argc < 5)
-        return JS_NewInt32(ctx, -1);
+        return JS_NewInt32(ctx, -EINVAL);
+    while (!(start = next_start()))
+        usleep(100);
     for (int i = 0; i < 3; i++) {
-        if (JS_ToInt32(ctx, &streams[i], argv[2 + i]))
+        if (JS_ToInt32(ctx, &start->streams[i], argv[2 + i]))
             return JS_EXCEPTION;
     }
-    char **words = read_words(ctx, argv[0]), **environment = read_words(ctx, argv[1]);
-    if (words && words[0] && environment) {
-        const char *path = namespace_of(words);
+    start->words = read_words(ctx, argv[0]);
+    start->environment = read_words(ctx, argv[1]);
+    pid_t pid = -ENOMEM;
+    if (start->words && start->words[0] && start->environment) {
+        const char *path = namespace_of(start->words);
         if (path)
-            pid = start_inside(path, words, environment, streams);
-        if (pid < 0)
-            pid = start(words, environment, streams);
+            pid = spawn_inside(path, start);
+        if (pid < 0) {
+            start->argv = start->words;
+            pid = spawn(start);
+        }
     }
-    free_words(words);
-    free_words(environment);
     return JS_NewInt32(ctx, pid);
 }

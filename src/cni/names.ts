@@ -16,7 +16,7 @@ export function hasPathSeparator(text: string): boolean {
 
 /** Absolute, without `..` components and without control characters. */
 export function isSafePath(text: string): boolean {
-  return text.startsWith('/') && !text.split('/').includes('..') && [...text].every((char) => char >= ' ')
+  return text.startsWith('/') && !text.split('/').includes('..') && !/[^ -\uffff]/.test(text)
 }
 
 /**

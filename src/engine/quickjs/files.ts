@@ -116,8 +116,8 @@ export function rename(from: string, to: string): void {
 
 export function removeFile(path: string): void {
   // remove(3) would take an empty directory too.
-  const [found] = os.lstat(plain(path))
-  if (found && (found.mode & os.S_IFMT) === os.S_IFDIR) throw new FileError('EISDIR', 'remove', path)
+  const found = native.stat(plain(path), false)
+  if (typeof found !== 'number' && (found[0] & os.S_IFMT) === os.S_IFDIR) throw new FileError('EISDIR', 'remove', path)
   checked(os.remove(path), 'remove', path)
 }
 
@@ -144,9 +144,10 @@ export function listDirectory(path: string): readonly string[] {
 }
 
 export function stat(path: string): FileStat {
-  const [found, errno] = os.stat(plain(path))
-  if (!found) throw new FileError(errnoName(errno), 'stat', path)
-  return { kind: kindOf(found.mode), device: found.dev, inode: found.ino, size: found.size, modified: found.mtime }
+  const found = native.stat(plain(path), true)
+  if (typeof found === 'number') throw new FileError(errnoName(found), 'stat', path)
+  const [mode, device, inode, size, modified] = found
+  return { kind: kindOf(mode), device, inode, size, modified }
 }
 
 function kindOf(mode: number): FileStat['kind'] {

@@ -25,26 +25,31 @@ function take(directory: string, stale: number): boolean {
   const made = os.mkdir(directory, 0o755)
   if (made === 0) return true
   if (errnoName(made) !== 'EEXIST') throw new FileError(errnoName(made), 'lock', directory)
-  const [found] = os.stat(directory)
-  if (!found || found.mtime >= Date.now() - stale) return false
+  const found = look(directory)
+  if (!found || found.modified >= Date.now() - stale) return false
   os.remove(`${directory}/`)
   return os.mkdir(directory, 0o755) === 0
 }
 
+function look(directory: string): { inode: number; modified: number } | undefined {
+  const found = native.stat(directory, true)
+  return typeof found === 'number' ? undefined : { inode: found[2], modified: found[4] }
+}
+
 /** Keeps the lock alive while the event loop runs, and answers with the function that gives it back. */
 function holder(directory: string, stale: number): () => void {
-  const [taken] = os.stat(directory)
-  let modified = taken?.mtime
+  const taken = look(directory)
+  let modified = taken?.modified
   const isOurs = (): boolean => {
-    const [found] = os.stat(directory)
-    return found !== null && found.ino === taken?.ino && found.mtime === modified
+    const found = look(directory)
+    return found !== undefined && found.inode === taken?.inode && found.modified === modified
   }
   let timer: number | undefined
   const refresh = (): void => {
     timer = undefined
     if (!isOurs()) return
     const now = Date.now()
-    if (os.utimes(directory, now, now) === 0) modified = os.stat(directory)[0]?.mtime
+    if (os.utimes(directory, now, now) === 0) modified = look(directory)?.modified
     timer = os.setTimeout(refresh, stale / 2)
   }
   timer = os.setTimeout(refresh, stale / 2)

@@ -4,7 +4,7 @@
  */
 import * as os from 'qjs:os'
 import { type Child, type Exit, FileError, type SpawnOptions } from '../engine.ts'
-import { errnoName, plain } from './errno.ts'
+import { checked, errnoName, plain } from './errno.ts'
 import { createDecoder, encode } from './utf8.ts'
 
 const PAGE = 4096
@@ -117,24 +117,15 @@ function start(options: SpawnOptions): { pid: number; stdin: number; stdout: num
     const [stdinRead, stdin] = pipe(file, pipes)
     const [stdout, stdoutWrite] = pipe(file, pipes)
     const [stderr, stderrWrite] = pipe(file, pipes)
-    const pid = run(options, [stdinRead, stdoutWrite, stderrWrite])
+    const env = Object.entries(options.env).map((pair) => pair.join('='))
+    const pid = native.spawn(options.argv, env, stdinRead, stdoutWrite, stderrWrite)
+    checked(pid, 'start', file)
     for (const theirs of [stdinRead, stdoutWrite, stderrWrite]) os.close(theirs)
     return { pid, stdin, stdout, stderr }
   } catch (error) {
     for (const descriptor of pipes) os.close(descriptor)
-    // The engine tells no errno; a fork fails for want of processes or memory.
-    throw error instanceof FileError ? error : new FileError('EAGAIN', 'start', file)
+    throw error
   }
-}
-
-/** The executable brings a way that is cheaper than the engine's; one that has none of it, as in tests, does without. */
-function run({ argv, env }: SpawnOptions, [stdin, stdout, stderr]: readonly [number, number, number]): number {
-  if (typeof spawnProgram === 'function') {
-    const pairs = Object.entries(env).map((pair) => pair.join('='))
-    const pid = spawnProgram(argv, pairs, stdin, stdout, stderr)
-    if (pid > 0) return pid
-  }
-  return os.exec(argv, { block: false, usePath: false, file: argv[0], cwd: '/', env, stdin, stdout, stderr })
 }
 
 function pipe(file: string, made: number[]): [read: number, write: number] {
