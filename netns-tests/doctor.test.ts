@@ -92,6 +92,7 @@ forEachExecutable((executable) => {
     const one = add(lab, 'a', conf(), { args: 'K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web' })
     lab.must('sh', '-c', 'rm -r /run/pontoon; nft flush ruleset; ip link del br-t')
     expect(tool(lab, 'doctor').stdout).toContain('1 pod ')
+    expect(toolJson(lab, 'leases').networks[0].leases).toMatchObject([{ pod: 'shop/web', state: 'live' }])
     expect(toolJson(lab, 'doctor').findings.map(({ check }: Json) => check)).toEqual([
       'bridge-gone',
       'masquerade-missing',

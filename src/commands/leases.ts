@@ -1,10 +1,13 @@
 /** `pontoon leases`: who has which address, and how full the ranges are. Reads only. */
 import * as engine from '#engine'
 import { loadIpv6 } from '../core/ip.ts'
+import { lookUpTool } from '../host/tools.ts'
 import type { LeaseRow, RangeUse, State } from './leases/rows.ts'
 import { listConfFiles, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
 import { isTerminal, paintHere, print, printJson } from './output.ts'
+import { readAllLinks } from './repair/look.ts'
 import { bar, type Colour, capacityText, count, duration, type Paint, table } from './text.ts'
+import { withLabelled } from './unindexed.ts'
 import { ageOf, type NetworkView, viewOf } from './view.ts'
 
 export type LeasesFlags = {
@@ -18,7 +21,7 @@ export async function run(flags: LeasesFlags, network?: string): Promise<number>
   await loadIpv6()
   const paint = paintHere()
   for (;;) {
-    const views = look(flags, network)
+    const views = await look(flags, network)
     if (flags.json) printJson(leasesJson(views))
     else print(clearing(flags) + leasesText(views, paint))
     if (flags.watch === undefined) return 0
@@ -26,9 +29,13 @@ export async function run(flags: LeasesFlags, network?: string): Promise<number>
   }
 }
 
-function look({ confDir }: LeasesFlags, network: string | undefined): readonly NetworkView[] {
+async function look({ confDir }: LeasesFlags, network: string | undefined): Promise<readonly NetworkView[]> {
   const configured = readConfFiles(listConfFiles(confDir)).flatMap(({ networks }) => networks)
-  return selectNetworks([...configured, ...strayNetworks(configured)], network).map(viewOf)
+  const views = selectNetworks([...configured, ...strayNetworks(configured)], network).map(viewOf)
+  const isAllKnown = views.every(({ rows }) => rows.every(({ state }) => state !== 'unknown'))
+  if (isAllKnown || lookUpTool('ip') === undefined) return views
+  const links = await readAllLinks()
+  return views.map((view) => withLabelled(view, links))
 }
 
 /** Home, and away with what is there: only where somebody looks. */

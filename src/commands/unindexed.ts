@@ -24,7 +24,14 @@ export function withLabelled(view: NetworkView, links: Links): NetworkView {
     const addresses = view.rows.filter((row) => isOf(row, owner)).flatMap((row) => cidrOf(row, view.sets))
     return [{ entry: { ...blank(view), ...owner, hostVeth, addresses, masquerade }, isDead: false }]
   })
-  return found.length === 0 ? view : { ...view, known: [...view.known, ...found] }
+  return found.length === 0
+    ? view
+    : { ...view, known: [...view.known, ...found], rows: view.rows.map((row) => seenBy(row, found)) }
+}
+
+function seenBy(row: LeaseRow, found: readonly Known[]): LeaseRow {
+  const entry = found.find((one) => isOf(row, one.entry))?.entry
+  return entry ? { ...row, state: 'live', hostVeth: entry.hostVeth, pod: entry.pod ?? '' } : row
 }
 
 /** One for each address that a pod of another plugin may live by; none when the bridge has no port for such a pod. */
