@@ -49,10 +49,11 @@ export async function announce(pod: Pod, hands: Hands, hostVeth: string): Promis
 async function waitForPort({ host }: Hands, hostVeth: string): Promise<void> {
   const end = engine.monotonic() + PORT_WAIT
   for (let pause = 1; ; pause = Math.min(pause * 1.25, 8)) {
+    // The container's end has yet to come up: the first look, too, is worth it only after a pause.
+    await engine.sleep(pause)
     const state = readPort(hostVeth)
     if (state === undefined) break
     if (state === 'forwards' || engine.monotonic() + pause > end) return
-    await engine.sleep(pause)
   }
   for (let pause = 1; ; pause *= 2) {
     const seen = readLinks(await host.run([line`addr show dev ${hostVeth}`])).get(hostVeth)

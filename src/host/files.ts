@@ -31,6 +31,28 @@ export function draftOf(path: string): string {
   return `${path.slice(0, slash)}.${path.slice(slash)}`
 }
 
+/** Creates a file. What is there of its name is removed: hardly ever is there anything, so it is not looked for first. */
+export function createAnew(path: string, content: string, mode: number): void {
+  try {
+    engine.createFile(path, content, mode)
+  } catch (error) {
+    if (!isFileError(error, 'EEXIST')) throw error
+    removeIfThere(path)
+    engine.createFile(path, content, mode)
+  }
+}
+
+/** Does work in a folder, which is made when it turns out to be missing. */
+export function inFolder<T>(folder: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!isFileError(error, 'ENOENT')) throw error
+    engine.makeDirectory(folder)
+    return work()
+  }
+}
+
 /**
  * Puts a whole file in place, over an older one: a reader sees the one or the other, never half of it. One process
  * at a time.
@@ -38,8 +60,7 @@ export function draftOf(path: string): string {
 export function replaceFile(path: string, content: string, mode: number): void {
   const draft = draftOf(path)
   try {
-    removeIfThere(draft)
-    engine.createFile(draft, content, mode)
+    createAnew(draft, content, mode)
     engine.rename(draft, path)
   } catch (error) {
     try {

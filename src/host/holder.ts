@@ -1,10 +1,10 @@
 /**
  * A note of who holds a store's lock: for the one who waits in vain, and for the one who comes after a crash. It says
- * which lock is meant, so that a note which outlives its lock says nothing about the next one.
+ * which lock is meant: so it is left where it is when the lock is given back, and the next holder writes over it.
  */
 import * as engine from '#engine'
 import { isFileError } from '../engine/engine.ts'
-import { readIfThere, removeIfThere, statIfThere } from './files.ts'
+import { inFolder, readIfThere, removeIfThere, statIfThere } from './files.ts'
 import { RUN_FOLDER } from './index-files.ts'
 
 /** Where the one who holds the lock of a store leaves its process ID. */
@@ -23,8 +23,7 @@ export function noteHolder(folder: string): void {
       engine.overwriteFile(path, note)
     } catch (error) {
       if (!isFileError(error, 'ENOENT')) throw error
-      engine.makeDirectory(RUN_FOLDER)
-      engine.createFile(path, note, 0o600)
+      inFolder(RUN_FOLDER, () => engine.createFile(path, note, 0o600))
     }
   } catch {
     // Without the note the lock works all the same.
@@ -39,21 +38,21 @@ function identify(folder: string): string {
   return lock ? `${lock.device}:${lock.inode}@${Math.floor(lock.modified)}` : 'none'
 }
 
-export function clearHolder(folder: string): void {
-  try {
-    removeIfThere(notePath(folder))
-  } catch {
-    // The next holder writes over it.
-  }
-}
-
 function readNote(folder: string): readonly string[] {
   return readIfThere(notePath(folder))?.trim().split(' ') ?? []
 }
 
+/** The process that holds the lock, and since when; undefined when there is no note, or it is of another lock. */
+export function readHolder(folder: string): { readonly pid: string; readonly since: number } | undefined {
+  const [pid = '', , which] = readNote(folder)
+  const isOfThis = which === undefined || which.split('@')[0] === identify(folder).split('@')[0]
+  const note = pid !== '' && isOfThis ? statIfThere(notePath(folder)) : undefined
+  return note && { pid, since: note.modified }
+}
+
 /** `held by process 4711 (pontoon)`, as far as it is known. */
-export function readHolder(folder: string): string {
-  const [pid = ''] = readNote(folder)
+export function describeHolder(folder: string): string {
+  const { pid = '' } = readHolder(folder) ?? {}
   // Not /proc/PID/comm, which is the name of a thread.
   const command = pid ? readIfThere(`/proc/${pid}/cmdline`)?.split('\0')[0] : undefined
   if (!pid) return `${lockPath(folder)} is held by an unknown process`

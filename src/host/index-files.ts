@@ -2,9 +2,17 @@
  * The index in /run: one small file per attachment, which tells the living from the dead and makes DEL and CHECK
  * independent of how many there are. It is an index: when it is missing, the slow, sure way is taken.
  */
-import * as engine from '#engine'
 import { type Attachment, digest, keyOf } from '../core/attachment.ts'
-import { draftOf, listIfThere, readIfThere, removeIfThere, replaceFile, statIfThere } from './files.ts'
+import {
+  createAnew,
+  draftOf,
+  inFolder,
+  listIfThere,
+  readIfThere,
+  removeIfThere,
+  replaceFile,
+  statIfThere,
+} from './files.ts'
 
 export const RUN_FOLDER = '/run/pontoon'
 const DEFAULT_DATA_DIR = '/var/lib/cni/networks'
@@ -73,8 +81,7 @@ export function makerOf(entry: IndexEntry | 'damaged' | undefined): string {
 }
 
 export function writeEntry(folder: string, entry: IndexEntry): void {
-  engine.makeDirectory(folder)
-  replaceFile(entryPath(folder, keyOf(entry)), JSON.stringify(entry), 0o600)
+  inFolder(folder, () => replaceFile(entryPath(folder, keyOf(entry)), JSON.stringify(entry), 0o600))
 }
 
 /** Removes an attachment's entry, and the notes of its addresses. */
@@ -90,9 +97,7 @@ function notePath(folder: string, address: string): string {
 
 /** Notes who has an address, so that it is not given out again when the store has lost the reservation. */
 export function noteAddress(folder: string, address: string, key: string): void {
-  const path = notePath(folder, address)
-  removeIfThere(path)
-  engine.createFile(path, key.slice(0, 32), 0o600)
+  createAnew(notePath(folder, address), key.slice(0, 32), 0o600)
 }
 
 /** Removes the note of an address, when it is this attachment's. */
@@ -122,7 +127,10 @@ export function listEntriesElsewhere(folder: string): readonly IndexEntry[] {
     .flatMap(listEntries)
 }
 
+let boot: string | undefined
+
 /** This boot's ID (random(4)): an entry of another one names nothing that still lives. */
 export function bootId(): string {
-  return readIfThere('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
+  boot ??= readIfThere('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
+  return boot
 }

@@ -46,11 +46,11 @@ const FORWARDING = '3' // BR_STATE_FORWARDING of linux/if_bridge.h
  */
 export function readPort(name: string): 'forwards' | 'waits' | undefined {
   const folder = `/sys/class/net/${name}`
+  const state = readQuietly(`${folder}/brport/state`)
+  if (state !== undefined && state !== FORWARDING) return 'waits'
   const operstate = readQuietly(`${folder}/operstate`)
   if (operstate === undefined) return undefined
-  if (operstate !== 'up' && operstate !== 'unknown') return 'waits'
-  const state = readQuietly(`${folder}/brport/state`)
-  return state === undefined || state === FORWARDING ? 'forwards' : 'waits'
+  return operstate === 'up' || operstate === 'unknown' ? 'forwards' : 'waits'
 }
 
 /** A link that goes away makes reading fail, whichever way. */

@@ -3,7 +3,7 @@ import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 import { isFileError, LockTimeout } from '../engine/engine.ts'
 import { statIfThere } from './files.ts'
-import { clearHolder, noteHolder, readHolder, removeDeadLock } from './holder.ts'
+import { describeHolder, noteHolder, removeDeadLock } from './holder.ts'
 
 export interface LockedStore {
   readonly folder: string
@@ -25,18 +25,24 @@ export async function lockStore<T>(
   work: (store: LockedStore) => Promise<T> | T,
 ): Promise<T | undefined> {
   if (!make && !statIfThere(folder)) return undefined
-  const release = await orFault(folder, async () => {
-    if (make) engine.makeDirectory(folder)
-    return lockOverDead(folder)
-  })
+  const release = await orFault(folder, () => (make ? lockOrMake(folder) : lockOverDead(folder)))
   try {
     noteHolder(folder)
     return await work({ folder, isLocked: true })
   } catch (error) {
     throw asFault(error, folder)
   } finally {
-    clearHolder(folder)
     release()
+  }
+}
+
+async function lockOrMake(folder: string): Promise<() => void> {
+  try {
+    return await lockOverDead(folder)
+  } catch (error) {
+    if (!isFileError(error, 'ENOENT')) throw error
+    engine.makeDirectory(folder)
+    return lockOverDead(folder)
   }
 }
 
@@ -70,7 +76,7 @@ async function orFault<T>(folder: string, work: () => Promise<T>): Promise<T> {
 /** An error of the store as its user needs it. */
 export function asFault(error: unknown, folder: string): unknown {
   if (error instanceof LockTimeout) {
-    const remedy = `waited ${WAIT / 1000} s; ${readHolder(folder)}; try again later`
+    const remedy = `waited ${WAIT / 1000} s; ${describeHolder(folder)}; try again later`
     return new Fault(CODE.tryAgain, `the store ${folder} is locked`, remedy, { cause: error })
   }
   if (!isFileError(error)) return error

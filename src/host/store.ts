@@ -25,7 +25,7 @@ export type LivingHolder = (address: string) => Owner | undefined
 export interface Beside {
   /** Who is known to use an address, whatever the store says: it may have lost the reservation. */
   readonly livingHolder: LivingHolder
-  /** Told of an address before its file is made, so that of one which a crash leaves empty it is known whose it is. */
+  /** Told of an address before its file is made or written, so that of one which a crash leaves empty it is known whose it is. */
   readonly intend?: (candidate: Candidate) => void
 }
 
@@ -110,7 +110,9 @@ function take(store: LockedStore, candidate: Candidate, owner: Owner, { livingHo
     engine.createFile(path, ownerText(owner), FILE_MODE)
   } catch (error) {
     if (!isFileError(error, 'EEXIST')) throw error
-    if (!heal(path, owner)) return false
+    if (!isAbandoned(path)) return false
+    intend?.(candidate)
+    engine.overwriteFile(path, ownerText(owner))
   }
   const living = livingHolder(address)
   if (!living || isOwner(living, owner)) return true
@@ -119,11 +121,10 @@ function take(store: LockedStore, candidate: Candidate, owner: Owner, { livingHo
   return false
 }
 
-function heal(path: string, owner: Owner): boolean {
+/** An empty file, so old that nobody is about to write it. */
+function isAbandoned(path: string): boolean {
   const seen = statIfThere(path)
-  if (seen?.kind !== 'file' || seen.size > 0 || Math.abs(engine.now() - seen.modified) < EMPTY_GRACE) return false
-  engine.overwriteFile(path, ownerText(owner))
-  return true
+  return seen?.kind === 'file' && seen.size === 0 && Math.abs(engine.now() - seen.modified) >= EMPTY_GRACE
 }
 
 /** Frees an address that this owner holds. True when it did; an address of somebody else is left alone. */

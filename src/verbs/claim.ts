@@ -26,7 +26,6 @@ import {
   type LivingHolder,
   type LockedStore,
   lockStore,
-  readBootNote,
   readLeases,
   readOwner,
   release,
@@ -35,7 +34,7 @@ import {
   writeBootNote,
 } from '../host/store.ts'
 import { type Call, dataDirOf, isEntryDead, isMakerAlive } from './call.ts'
-import { orReclaim } from './or-reclaim.ts'
+import { type Before, orReclaim } from './or-reclaim.ts'
 import { emptied, withoutPrefix } from './victims.ts'
 
 export interface Wish {
@@ -83,30 +82,35 @@ function parseAsked(text: string, code: number, where: string): Ip {
  *   had
  */
 export async function claim(call: Call, wish: Wish, sandbox: Sandbox, bridge: string): Promise<Claim> {
-  const work = (own?: readonly string[]) => tryClaim(call, wish, sandbox, bridge, own)
-  return wish.sets.length > 0 ? orReclaim(call, work) : work()
+  const work = (before: Before) => tryClaim(call, wish, sandbox, bridge, before)
+  return wish.sets.length > 0 ? orReclaim(call, work) : work({ isFirst: false, own: undefined })
 }
 
-/** @param own the addresses that the attachment has in the store, where somebody has looked */
 async function tryClaim(
   call: Call,
   wish: Wish,
   sandbox: Sandbox,
   bridge: string,
-  own: readonly string[] | undefined,
+  { isFirst, own }: Before,
 ): Promise<Claim> {
   // Without own addresses there is no store to lock; the index does to keep two ADDs of one attachment apart.
   const folder = wish.sets.length > 0 ? call.storeFolder : call.indexFolder
   const claimed = await lockStore(folder, true, (store) => {
-    const isFresh = wish.sets.length > 0 && (readBootNote(store.folder) !== bootId() || !statIfThere(call.indexFolder))
-    if (isFresh) writeBootNote(store, bootId())
+    const isFresh = wish.sets.length > 0 && (isFirst || !statIfThere(call.indexFolder))
+    if (isFirst) writeBootNote(store, bootId())
     const found = readFormer(call, sandbox)
     for (const address of found ? emptied(found, call.storeFolder) : []) releaseAlien(store, address)
     const former = found && { ...found, addresses: formerAddresses(found, call) }
     // Where there is no index, or another boot's, the store alone tells what a former ADD had.
     const left = former ? former.addresses.map(withoutPrefix) : isFresh ? (own ?? ownLeases(call)) : []
     const intent = newEntry(call, sandbox, bridge, former)
-    writeEntry(call.indexFolder, intent)
+    let isNoted = false
+    const noteIntent = (addresses: readonly string[]) => {
+      writeEntry(call.indexFolder, { ...intent, addresses })
+      isNoted = true
+    }
+    // Where nothing is there yet, it is noted with the first address, before that is reserved.
+    if (former || left.length > 0 || wish.sets.length === 0) noteIntent(intent.addresses)
     try {
       const asked = withFormer(wish, left, call, store)
       const intended = [...intent.addresses]
@@ -114,7 +118,7 @@ async function tryClaim(
         livingHolder: livingHolderIn(call.indexFolder),
         intend({ ip, range }) {
           intended.push(formatCidr({ ip, prefix: range.subnet.prefix }))
-          writeEntry(call.indexFolder, { ...intent, addresses: intended })
+          noteIntent(intended)
         },
       })
       for (const address of left) {
@@ -127,6 +131,7 @@ async function tryClaim(
         gateway: range.gateway,
       }))
       const entry = { ...intent, addresses: assigned.map(({ cidr }) => formatCidr(cidr)) }
+      if (!isNoted) writeEntry(call.indexFolder, entry)
       return { entry, assigned, isTakenOver: former !== undefined, former }
     } catch (error) {
       if (!former) removeEntry(call.indexFolder, call.key)

@@ -50,7 +50,7 @@ export function endsOf({ call, sandbox, mac, vlanGateway, natChain }: Omit<Makin
     netns: sandbox.handle,
     // A digest that only a bridge which is yet to be made needs.
     bridgeMac: hasLink(bridge) ? '' : bridgeMac(bridge),
-    inetNat: hasInetNat(),
+    inetNat: call.netconf.ipMasq && hasInetNat(),
     vlanGateway,
     natChain,
   }

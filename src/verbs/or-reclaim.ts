@@ -7,26 +7,33 @@ import { readBootNote } from '../host/store.ts'
 import type { Call } from './call.ts'
 import type { Reclaimed, Sight } from './reclaim.ts'
 
+export interface Before {
+  /** Is it the first of a boot that reserves in this store? */
+  readonly isFirst: boolean
+  /** The addresses that the attachment has in the store, where it was looked through. */
+  readonly own: readonly string[] | undefined
+}
+
 /**
  * Does work that reserves addresses; first of a boot, and again when there was none free, with what the dead held.
  * What can't be reclaimed fails no ADD that finds an address all the same.
- * @param work is told which addresses the attachment has in the store, where it was looked through for the boot
+ * @param work is told what was found out about the store
  * @throws Fault 11 when the lock is not to be had, after one wait
  */
 export async function orReclaim<T>(
   call: Call,
-  work: (own?: readonly string[]) => Promise<T>,
+  work: (before: Before) => Promise<T>,
   sight: Sight = 'bridge',
 ): Promise<T> {
   const isFirst = readBootNote(call.storeFolder) !== bootId()
-  const before = isFirst ? await bestEffort(call, sight, false) : undefined
+  const own = isFirst ? (await bestEffort(call, sight, false))?.own : undefined
   try {
-    return await work(before?.own)
+    return await work({ isFirst, own })
   } catch (error) {
     const isFull = error instanceof Fault && (error.code === CODE.exhausted || error.code === CODE.conflict)
     const now = isFull ? await bestEffort(call, sight, true) : undefined
     if (!now || now.freed === 0) throw error
-    return work(before?.own)
+    return work({ isFirst, own })
   }
 }
 

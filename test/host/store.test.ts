@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { type Candidate, matchRequested } from '../../src/core/allocate.ts'
@@ -341,7 +341,14 @@ describe('lockStore', () => {
       code: CODE.tryAgain,
       details: expect.stringContaining(`${folder}/lock.lock is held by process ${process.pid} (`),
     })
-    expect(readdirSync(moved('/run/pontoon'))).toEqual([])
+    const [note = ''] = readdirSync(moved('/run/pontoon'))
+    mkdirSync(join(folder, 'lock.lock'))
+    writeFileSync(join(moved('/run/pontoon'), note), `${process.pid} pid:[1] 1:2@3`)
+    expect(asFault(new LockTimeout(folder), folder), 'a note of another lock').toMatchObject({
+      details: expect.stringContaining('is held by an unknown process'),
+    })
+    rmdirSync(join(folder, 'lock.lock'))
+    expect(await lockStore(folder, true, () => 'done'), 'it is written over').toBe('done')
   })
 
   test('a note that can not be written is no obstacle', async () => {
@@ -356,7 +363,6 @@ describe('what goes wrong is told with the remedy', () => {
     ['create 10.9.0.2', 'EROFS', "can't create", 'read-only'],
     ['create 10.9.0.2', 'EACCES', "can't create", 'permission denied'],
     ['create 10.9.0.2', 'EIO', "can't create", 'input/output error'],
-    ['make ', 'ENOTDIR', "can't make", 'a part of the path is a file'],
     ['lock ', 'EROFS', "can't lock", 'read-only'],
   ])('%s: %s', async (failing, code, message, remedy) => {
     broken.set(failing, code)
@@ -369,6 +375,13 @@ describe('what goes wrong is told with the remedy', () => {
     )
     await expect(take([[tiny]])).rejects.toThrow(expect.objectContaining({ details: expect.stringContaining(remedy) }))
     expect(names()).toEqual([])
+  })
+
+  test('a store whose folder can not be made', async () => {
+    broken.set('make ', 'EROFS')
+    await expect(lockStore(join(folder, 'net1'), true, never)).rejects.toThrow(
+      expect.objectContaining({ code: CODE.io, message: expect.stringContaining("can't make") }),
+    )
   })
 
   test('a store whose folder is a file', async () => {
