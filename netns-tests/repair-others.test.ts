@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { putConf, tool, toolJson } from './commands.ts'
 import { forEachExecutable } from './executables.ts'
-import { type Lab, openLab } from './lab.ts'
+import { type Json, type Lab, openLab } from './lab.ts'
 import { byReference, openMixedLab } from './mixed.ts'
-import { leftovers, marksOf, snapshot } from './observe.ts'
+import { leftovers, marksOf, packetFilter, store } from './observe.ts'
 import { add, BRIDGE, check, conf, del, dualStack, expectFault } from './plugin.ts'
 import { REFERENCE } from './reference.ts'
 
@@ -36,10 +36,12 @@ forEachExecutable((executable) => {
       if (backend !== 'no') expectFault(check(lab, old), { code: 103, about: /masquerade 10\.9\.0\.2/ })
       expect(tool(lab, 'repair')).toMatchObject({ status: 0, stderr: '' })
       for (const pod of [old, fresh]) expect(check(lab, pod)).toMatchObject({ status: 0 })
-      const repaired = snapshot(lab)
+      // Not all that there is: the kernel is about to end its own detection of duplicates.
+      const state = () => [packetFilter(lab), store(lab)]
+      const repaired = state()
       expect(tool(lab, 'repair').stdout).toContain('nothing to repair')
       expect(tool(lab, 'gc', 't', '--apply').stdout).toContain('nothing')
-      expect(snapshot(lab)).toEqual(repaired)
+      expect(state()).toEqual(repaired)
       for (const pod of [old, fresh]) del(lab, pod)
       expect(leftovers(lab, ...marksOf(old, fresh))).toEqual([])
     })
@@ -61,14 +63,15 @@ forEachExecutable((executable) => {
     putConf(lab, config)
     add(lab, 'a', config, byReference)
     lab.must('sh', '-c', 'ip link add other type bridge; ip link set $(ls /sys/class/net | grep ^veth) master other')
-    const before = snapshot(lab)
+    const ports = () => lab.ip('-j link show type veth').map(({ ifname, master }: Json) => [ifname, master])
+    const before = ports()
     expect(tool(lab, 'repair')).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(
         /left as it is: interface eth0 of container pod-a .* is on other, and nothing proves/,
       ),
     })
-    expect(snapshot(lab)).toEqual(before)
+    expect(ports()).toEqual(before)
   })
 
   test('the gateway of a network with another IPAM plugin comes back, as long as its note is there', async () => {

@@ -47,11 +47,11 @@ const ADD = ['src/verbs/ahead.ts', 'src/verbs/add.ts']
 
 test.each([
   ['VERSION', [], 76_000],
-  ['ADD', ADD, 155_000],
-  ['DEL', ['src/verbs/del.ts'], 99_000],
+  ['ADD', ADD, 157_000],
+  ['DEL', ['src/verbs/del.ts'], 101_000],
   ['CHECK', ['src/verbs/check.ts'], 132_000],
   ['STATUS', ['src/verbs/status.ts'], 110_000],
-  ['GC', ['src/verbs/gc.ts'], 110_000],
+  ['GC', ['src/verbs/gc.ts'], 111_000],
 ] as const)('%s reads no more bytes of code than its budget', (_, entries, most) => {
   const bytes = filesOf('src/plugin.ts', ...entries).map((name) => metafile.outputs[name]?.bytes ?? 0)
   expect(bytes.reduce((sum, count) => sum + count)).toBeLessThan(most)

@@ -336,7 +336,7 @@ export const PLUGIN_KEYS: Keys = {
     example: true,
     origin: bridge,
     since,
-    text: "Puts the ranges' gateways on the bridge (with `vlan`: on a device `<bridge>.<vlan>`), and switches forwarding on.",
+    text: "Puts the ranges' gateways on the bridge (with `vlan`: on a device `<bridge>.<vlan>`), and switches forwarding on. A pod whose subnet is its address alone (/32, /128) gets a route on the node, which the reference leaves out: there neither reaches the other.",
   },
   isDefaultGateway: {
     shape: flag,

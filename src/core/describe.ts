@@ -5,7 +5,7 @@
  */
 import type { Attachment } from './attachment.ts'
 import { CODE, Fault } from './fault.ts'
-import { type Family, formatIp, type Ip, networkOf, parseCidr, parseIp } from './ip.ts'
+import { type Family, formatIp, type Ip, networkOf, parseCidr, parseIp, widthOf } from './ip.ts'
 import type { Resource, Translation, VlanRange } from './resource.ts'
 import { type Assigned, type RouteText, resolveRoutes } from './routes.ts'
 import { gatewayDeviceOf, needsVlanFiltering, vlanGatewayOf, vlansOf } from './vlans.ts'
@@ -116,6 +116,9 @@ function gatewaysOf({ options, ends, assigned }: Desire): readonly Resource[] {
           force: options.forceAddress,
         }) as const,
     ),
+    ...gateways
+      .filter(({ cidr }) => cidr.prefix === widthOf(cidr.ip.family))
+      .map(({ cidr }) => ({ kind: 'hostRoute', address: cidr.ip, device }) as const),
     ...(own && (options.ipMasq4 || options.ipMasq6)
       ? [{ kind: 'untracked', bridge: options.bridge, gateway: device, mac: own.mac } as const]
       : []),

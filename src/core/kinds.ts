@@ -2,6 +2,7 @@
 import { address } from './kinds/address.ts'
 import { bridge } from './kinds/bridge.ts'
 import { gateway } from './kinds/gateway.ts'
+import { hostRoute } from './kinds/host-route.ts'
 import { iptables } from './kinds/iptables.ts'
 import { link } from './kinds/link.ts'
 import { masquerade } from './kinds/masquerade.ts'
@@ -23,6 +24,7 @@ const KINDS: { readonly [K in Resource['kind']]: Kind<Of<K>> } = {
   vlanGateway,
   sysctl,
   gateway,
+  hostRoute,
   port,
   vlan,
   link,

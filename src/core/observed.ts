@@ -62,6 +62,8 @@ export interface Observed {
   readonly host: ReadonlyMap<string, SeenLink>
   readonly sandbox: ReadonlyMap<string, SeenLink>
   readonly routes: readonly SeenRoute[]
+  /** Of the node, made by Pontoon: `10.9.0.5 cni0`. */
+  readonly hostRoutes: ReadonlySet<string>
   readonly sysctls: ReadonlyMap<string, string>
   /** Address → `containerID ifname` of its owner. */
   readonly reservations: ReadonlyMap<string, string>

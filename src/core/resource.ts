@@ -96,6 +96,14 @@ export interface Gateway {
   readonly former?: readonly string[]
 }
 
+/** Of the node, to an address that is a subnet of its own. */
+export interface HostRoute {
+  readonly kind: 'hostRoute'
+  readonly address: Ip
+  /** The bridge, or the VLAN gateway. */
+  readonly device: string
+}
+
 export interface Port {
   readonly kind: 'port'
   readonly host: string
@@ -169,6 +177,7 @@ export type Resource =
   | VlanGateway
   | Sysctl
   | Gateway
+  | HostRoute
   | Port
   | Vlan
   | Link

@@ -9,6 +9,7 @@ export function observed(parts: Partial<Observed>): Observed {
     host: new Map<string, SeenLink>(),
     sandbox: new Map<string, SeenLink>(),
     routes: [] as readonly SeenRoute[],
+    hostRoutes: new Set(),
     sysctls: new Map(),
     reservations: new Map(),
     masquerade: NO_MASQUERADE,

@@ -20,7 +20,7 @@ import { openSession } from '../host/session.ts'
 import { readOwner } from '../host/store.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf, hasOwnIpam, isDelegated } from './call.ts'
-import { isOwnRule, lookAtOwn, lookForVlanGateway } from './own-check.ts'
+import { isOwnAlone, lookAtOwn, lookForVlanGateway } from './own-check.ts'
 
 export async function check(request: Request): Promise<void> {
   const call = callOf(request)
@@ -92,7 +92,7 @@ function describeFormer(
     routes: formerRoutes(call, former, assigned),
     ownStore: hasOwnIpam(netconf),
   })
-  return isOwn ? desired : desired.filter((resource) => !isOwnRule(resource))
+  return isOwn ? desired : desired.filter((resource) => !isOwnAlone(resource))
 }
 
 /** A veth's when nobody says otherwise: Ethernet's (ETH_DATA_LEN). */

@@ -6,6 +6,7 @@ import * as engine from '#engine'
 import type { Request } from '../cni/request.ts'
 import { once } from '../cni/values.ts'
 import { CODE, Fault } from '../core/fault.ts'
+import { isAlone } from '../core/kinds/host-route.ts'
 import { line } from '../core/line.ts'
 import { readEntry } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
@@ -31,6 +32,7 @@ export async function del(request: Request): Promise<void> {
   const look = once(async () => (await import('../host/nft-tables.ts')).openTables())
   const known = await orLater(() => elements(traced, call, look), traced.entry?.elements ?? [], also)
   const foreign = await orLater(() => beyondIndex(traced, call, also, look), [], also)
+  also.push(...(await nodeRoutes(traced, call)))
   const victim = victimOf(traced, [...new Set([...own, ...foreign])], known)
   throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
 }
@@ -90,6 +92,13 @@ async function beyondIndex(
   const { findLinks, removalsOf } = await import('./foreign.ts')
   also.push(...removalsOf(call, look))
   return findLinks(call, traced.addresses, look)
+}
+
+/** To addresses that are a subnet of their own. Where the index does not tell, each of the addresses may be one. */
+async function nodeRoutes({ entry, addresses }: Traced, { netconf }: Call): Promise<readonly Removal[]> {
+  const any = addresses.map((address) => `${address}/${address.includes(':') ? 128 : 32}`)
+  const cidrs = entry?.done ? entry.addresses.filter(isAlone) : netconf.isGateway ? any : []
+  return cidrs.length > 0 ? (await import('../host/host-routes.ts')).routeRemovals(cidrs) : []
 }
 
 /** Where the index does not tell, the rules themselves are asked; without nft there are none. */

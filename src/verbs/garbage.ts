@@ -1,5 +1,6 @@
 import type { Request } from '../cni/request.ts'
 import { type Attachment, parseLabel } from '../core/attachment.ts'
+import { isAlone } from '../core/kinds/host-route.ts'
 import { TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { listIfThere } from '../host/files.ts'
@@ -52,7 +53,8 @@ export async function findGarbage(network: Network): Promise<Garbage> {
     ),
   )
   const named = sparedBy(network, entries, neighbours)
-  const also: (() => Promise<void>)[] = []
+  const gone = entries.filter((entry) => !spares(entry)).flatMap(({ addresses }) => addresses.filter(isAlone))
+  const also = gone.length > 0 ? [...(await import('../host/host-routes.ts')).routeRemovals(gone)] : []
   const foreign = await ofReference({ netconf, victims, spared: named, kept: kept.held, tables }, also)
   const others = named
     ? orphans(network, masquerade, victims, named).map((one) => ({ ...one, elements: one.elements.filter(isFree) }))

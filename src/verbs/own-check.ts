@@ -1,5 +1,6 @@
 /** What CHECK looks at for networks with VLANs, or with rules of Pontoon's own: the others need not wait for it. */
 import type { Observed, Resource } from '../core/resource.ts'
+import { readHostRoutes } from '../host/host-routes.ts'
 import { readFilter } from '../host/nft.ts'
 import { NO_MASQUERADE } from '../host/observe.ts'
 import { openSession } from '../host/session.ts'
@@ -15,15 +16,26 @@ export async function lookForVlanGateway({ netconf }: Call): Promise<VlanGateway
   return gateway
 }
 
-export async function lookAtOwn(desired: readonly Resource[]): Promise<Pick<Observed, 'filter' | 'vlans'>> {
+export async function lookAtOwn(
+  desired: readonly Resource[],
+): Promise<Pick<Observed, 'filter' | 'vlans' | 'hostRoutes'>> {
   const hasRules = desired.some(isOwnRule)
-  const [filter, vlans] = await Promise.all([hasRules ? readFilter() : NO_MASQUERADE, lookAtVlans(desired)])
-  return { filter, vlans }
+  const [filter, vlans, hostRoutes] = await Promise.all([
+    hasRules ? readFilter() : NO_MASQUERADE,
+    lookAtVlans(desired),
+    desired.some(({ kind }) => kind === 'hostRoute') ? readHostRoutes() : new Set<string>(),
+  ])
+  return { filter, vlans, hostRoutes }
 }
 
 /** Rules in Pontoon's own tables: what the reference made has them elsewhere. */
-export function isOwnRule({ kind }: Resource): boolean {
+function isOwnRule({ kind }: Resource): boolean {
   return kind === 'spoofcheck' || kind === 'untracked'
+}
+
+/** What the reference makes nothing like. */
+export function isOwnAlone(resource: Resource): boolean {
+  return isOwnRule(resource) || resource.kind === 'hostRoute'
 }
 
 async function lookAtVlans(desired: readonly Resource[]): Promise<Observed['vlans']> {

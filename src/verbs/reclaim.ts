@@ -4,6 +4,7 @@
  */
 import * as engine from '#engine'
 import { parseLabel } from '../core/attachment.ts'
+import { isAlone } from '../core/kinds/host-route.ts'
 import { line } from '../core/line.ts'
 import { statIfThere } from '../host/files.ts'
 import { bootId, listEntries } from '../host/index-files.ts'
@@ -65,6 +66,8 @@ export async function reclaim(network: Network, wanted: Wanted = {}): Promise<Re
       .filter(({ masquerade }) => masquerade === 'iptables')
       .map(async (entry) => (await import('./nat.ts')).natRemovals(entry, entry.addresses)),
   )
+  const routes = dead.flatMap(({ addresses }) => addresses.filter(isAlone))
+  if (routes.length > 0) also.push((await import('../host/host-routes.ts')).routeRemovals(routes))
   if (dead.length > 0) throwFailures(await sweep(victims, network, { also: also.flat() }), 'reclaiming')
   for (const { addresses, owner } of victims) {
     for (const address of addresses) note(address, `container ${owner.containerID}, which is gone`)

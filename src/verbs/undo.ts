@@ -1,7 +1,7 @@
 /** Takes an ADD back that failed. What can't be taken back is told on stderr, and stays in the index for DEL. */
 import * as engine from '#engine'
 import { Fault } from '../core/fault.ts'
-import { formatCidr, formatIp } from '../core/ip.ts'
+import { formatCidr, formatIp, widthOf } from '../core/ip.ts'
 import { line } from '../core/line.ts'
 import { elementsOf, type Step } from '../core/plan.ts'
 import type { Of } from '../core/resource.ts'
@@ -25,7 +25,7 @@ export async function undo(call: Call, { assigned, entry }: Claim, steps: readon
     links: hasMadeVeth && hasLink(call.hostVeth) ? [call.hostVeth] : [],
     elements,
   }
-  const failures = await sweep([victim], call, { also: await natUndo(steps) })
+  const failures = await sweep([victim], call, { also: [...(await natUndo(steps)), ...(await routeUndo(steps))] })
   for (const failure of failures) noteOf(failure)
   const added = steps.flatMap(({ resource, isNew }) => (isNew ? [resource] : []))
   const gateway = added.find((resource) => resource.kind === 'vlanGateway')
@@ -42,6 +42,13 @@ async function natUndo(steps: readonly Step[]): Promise<readonly (() => Promise<
   if (!first) return []
   const addresses = made.flatMap(({ pods }) => pods.map(formatCidr))
   return (await import('./nat.ts')).natRemovals(first.attachment, addresses, UNDO_WAIT)
+}
+
+async function routeUndo(steps: readonly Step[]): Promise<readonly (() => Promise<void>)[]> {
+  const made = steps.flatMap(({ resource }) => (resource.kind === 'hostRoute' ? [resource] : []))
+  if (made.length === 0) return []
+  const cidrs = made.map(({ address }) => formatCidr({ ip: address, prefix: widthOf(address.family) }))
+  return (await import('../host/host-routes.ts')).routeRemovals(cidrs)
 }
 
 export function noteOf(failure: unknown): void {

@@ -104,6 +104,24 @@ const cases: { name: string; desire: Partial<Desire>; want: string[] }[] = [
     ],
   },
   {
+    name: 'a subnet that is one address: the node needs a route to it',
+    desire: {
+      options: { ...options, isGateway: true },
+      assigned: [{ cidr: cidr('10.9.0.2/32'), gateway: cidr('10.9.0.1/32').ip }],
+    },
+    want: [
+      'reservation 10.9.0.2',
+      'veth veth1',
+      'bridge cni0',
+      'sysctl net.ipv4.ip_forward',
+      'gateway 10.9.0.1/32 on cni0',
+      'route of the node to 10.9.0.2 on cni0',
+      'port veth1',
+      'interface eth0',
+      'address 10.9.0.2/32 on eth0',
+    ],
+  },
+  {
     name: 'IPv6 alone leaves forwarding of IPv4 as it is',
     desire: { options: { ...options, isGateway: true }, assigned: [six] },
     want: [

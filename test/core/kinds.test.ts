@@ -87,6 +87,16 @@ describe('create', () => {
     ['a gateway', gateway, ['host: addr add 10.9.0.1/24 dev cni0 brd +']],
     ['a gateway of a /31', { ...gateway, cidr: cidr('10.9.0.4/31') }, ['host: addr add 10.9.0.4/31 dev cni0']],
     ['a gateway of a /32', { ...gateway, cidr: cidr('10.9.0.4/32') }, ['host: addr add 10.9.0.4/32 dev cni0']],
+    [
+      'a route of the node',
+      { kind: 'hostRoute', address: ip('10.9.0.4'), device: 'cni0' },
+      ['host: route replace 10.9.0.4/32 dev cni0 proto 122'],
+    ],
+    [
+      'an IPv6 route of the node',
+      { kind: 'hostRoute', address: ip('fd00:9::4'), device: 'cni0.7' },
+      ['host: route replace fd00:9::4/128 dev cni0.7 proto 122'],
+    ],
     ['an IPv6 gateway', gateway6, ['host: addr add fd00:9::1/64 dev cni0 nodad']],
     ['a port', port, ['host: link set dev veth1 master cni0 up']],
     [

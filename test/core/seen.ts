@@ -15,6 +15,7 @@ export function seen(parts: Partial<Observed> = {}): Observed {
     nat: new Map(),
     filter: { elements: new Map(), served: new Set() },
     vlans: new Map(),
+    hostRoutes: new Set(),
     ...parts,
   }
 }

@@ -34,7 +34,7 @@ export const drift = ofEach((facts, { command }) => {
     // Gateway and ports went with the bridge, and come back with it.
     ...(isGone ? [] : gatewayFindings(of('gateway'), of('vlanGateway').length > 0 ? repair : undefined)),
     ...of('sysctl').map((step) => local('forwarding-off', step, whyOfSysctl(step), typed(step))),
-    ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway'), {
+    ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway', 'hostRoute'), {
       check: 'port-wrong',
       told,
       why: 'pods are cut off, or in the wrong VLAN',

@@ -1,7 +1,9 @@
 /** What a DEL or a GC would remove. */
 import type { Request } from '../../cni/request.ts'
+import { routeDeletion } from '../../core/kinds/host-route.ts'
 import { deletionOf } from '../../core/kinds/masquerade.ts'
 import { removalOf } from '../../core/nat.ts'
+import { readHostRoutes } from '../../host/host-routes.ts'
 import { readNat } from '../../host/iptables.ts'
 import { hasInetNat } from '../../host/machine.ts'
 import { readRules } from '../../host/nft-tables.ts'
@@ -20,7 +22,7 @@ export async function planOfDel(request: Request): Promise<readonly PlannedStep[
   const named = lookUpTool('nft') === undefined ? [] : elementsNamed(await readRules(hasInetNat()), call.attachment)
   const elements = [...new Set([...(traced.entry?.elements ?? []), ...named])]
   const victim = victimOf(traced, isOwnLink(link, call.attachment) ? [call.hostVeth] : [], elements)
-  return [...stepsOf([victim]), ...(await natSteps(victim))]
+  return [...stepsOf([victim]), ...(await natSteps(victim)), ...(await routeSteps([victim]))]
 }
 
 export async function planOfGc({ netconf }: Request): Promise<readonly PlannedStep[]> {
@@ -28,7 +30,7 @@ export async function planOfGc({ netconf }: Request): Promise<readonly PlannedSt
   const { victims } = await findGarbage(networkOf(netconf))
   const steps = [...stepsOf(victims)]
   for (const victim of victims) steps.push(...(await natSteps(victim)))
-  return steps
+  return [...steps, ...(await routeSteps(victims))]
 }
 
 /** Rules by iptables, in chains that both plugins name alike. */
@@ -49,6 +51,18 @@ async function natSteps({ attachment, addresses }: Victim): Promise<readonly Pla
       )
   }
   return steps
+}
+
+/** Of the node, to addresses that are a subnet of their own. */
+async function routeSteps(victims: readonly Victim[]): Promise<readonly PlannedStep[]> {
+  const gone = new Set(victims.flatMap(({ addresses }) => addresses))
+  const destinations = [...(await readHostRoutes())].map((route) => route.split(' ')[0] ?? '')
+  return destinations
+    .filter((address) => gone.has(address))
+    .map((address) => {
+      const cidr = `${address}/${address.includes(':') ? 128 : 32}`
+      return step(`route of the node to ${address}`, [`ip ${routeDeletion(cidr)}`])
+    })
 }
 
 /** In the order of a sweep: links and rules, then what they used. */

@@ -1,7 +1,7 @@
 /** What the living attachments of a network should have on the host, by index and configuration. */
 import { hostMacOf, hostVethOf, keyOf, labelOf } from '../../core/attachment.ts'
 import { describe } from '../../core/describe.ts'
-import { type Cidr, contains, formatCidr, type Ip, networkOf, parseCidr } from '../../core/ip.ts'
+import { type Cidr, contains, formatCidr, type Ip, networkOf, parseCidr, widthOf } from '../../core/ip.ts'
 import { line } from '../../core/line.ts'
 import type { RangeSet } from '../../core/ranges.ts'
 import type { Resource, SeenLink } from '../../core/resource.ts'
@@ -104,9 +104,17 @@ export function assignedTo({ network, sets }: NetworkView, { addresses }: IndexE
   })
 }
 
-function gatewayOf({ ip, prefix }: Cidr, sets: readonly RangeSet[], noted: readonly Cidr[]): Ip | undefined {
-  const range = sets.flat().find(({ subnet }) => contains(subnet, ip))
-  return range ? range.gateway : noted.find((one) => one.prefix === prefix && contains(one, ip))?.ip
+function gatewayOf(pod: Cidr, sets: readonly RangeSet[], noted: readonly Cidr[]): Ip | undefined {
+  const range = sets.flat().find(({ subnet }) => contains(subnet, pod.ip))
+  if (range) return range.gateway
+  const able = noted.filter((gateway) => canServe(gateway, pod))
+  return able.length === 1 ? able[0]?.ip : undefined
+}
+
+/** In one subnet; or the subnet of each is its address alone. */
+function canServe(gateway: Cidr, { ip, prefix }: Cidr): boolean {
+  if (gateway.prefix !== prefix || gateway.ip.family !== ip.family) return false
+  return prefix === widthOf(ip.family) || contains(gateway, ip)
 }
 
 /** Gateways that nobody but the other IPAM plugin knows, though the bridge has none in their subnet: one message each. */
@@ -117,7 +125,7 @@ export function unknownGateways(view: NetworkView, links: ReadonlyMap<string, Se
   const there = (links.get(device)?.addresses ?? []).flatMap(({ cidr }) => parseCidr(cidr) ?? [])
   const lacking = livingOf(view)
     .flatMap((entry) => assignedTo(view, entry))
-    .filter(({ cidr, gateway }) => !gateway && !there.some((one) => contains(one, cidr.ip)))
+    .filter(({ cidr, gateway }) => !gateway && !there.some((one) => canServe(one, cidr)))
   const subnets = new Set(lacking.map(({ cidr }) => formatCidr(networkOf(cidr))))
   return [...subnets].map(
     (subnet) =>

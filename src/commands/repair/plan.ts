@@ -27,6 +27,7 @@ const RESTORED: readonly Resource['kind'][] = [
   'vlanGateway',
   'sysctl',
   'gateway',
+  'hostRoute',
   'port',
   'vlan',
   'masquerade',

@@ -1,0 +1,99 @@
+/** Pods whose subnet is one address: the gateway is beside it, and the node needs a route of its own to them. */
+import { describe, expect, test } from 'vitest'
+import { end, putConf, tool, toolJson } from './commands.ts'
+import { forEachExecutable } from './executables.ts'
+import { type Json, type Lab, openLab } from './lab.ts'
+import { byReference, openMixedLab } from './mixed.ts'
+import { leftovers, marksOf } from './observe.ts'
+import { add, BRIDGE, callPlugin, check, conf, del, expectFault } from './plugin.ts'
+import { REFERENCE } from './reference.ts'
+
+const ADDRESSES = [
+  { address: '10.7.0.5/32', gateway: '10.7.0.1' },
+  { address: 'fd00:7::5/128', gateway: 'fd00:7::1' },
+]
+const alone = (keys: Json = {}): Json => ({
+  ...conf({ isDefaultGateway: true, ...keys }),
+  ipam: { type: 'static', addresses: ADDRESSES },
+})
+const call = { path: `/opt/cni/bin:${REFERENCE}` }
+const routes = (lab: Lab): string[] =>
+  ['-4', '-6'].flatMap((family) =>
+    lab
+      .must('ip', family, 'route', 'show', 'proto', '122')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split(' ').slice(0, 3).join(' ')),
+  )
+const BOTH = [`10.7.0.5 dev ${BRIDGE}`, `fd00:7::5 dev ${BRIDGE}`]
+const reaches = (lab: Lab) => {
+  for (const { address, gateway } of ADDRESSES) {
+    lab.must('ping', '-nqc1', '-W2', address.split('/')[0] ?? '')
+    lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', gateway)
+  }
+}
+
+forEachExecutable((executable) => {
+  describe('a pod whose subnet is its address', () => {
+    test('reaches its gateway and is reached; CHECK misses its route, ADD and DEL make and remove it', async () => {
+      const lab = await openLab(executable)
+      const one = add(lab, 'a', alone({ ipMasq: false }), call)
+      expect(routes(lab)).toEqual(BOTH)
+      reaches(lab)
+      expect(check(lab, one, call)).toMatchObject({ status: 0 })
+      lab.must('ip', 'route', 'del', '10.7.0.5/32')
+      expectFault(check(lab, one, call), { code: 103, about: /route of the node to 10\.7\.0\.5 on br-t/ })
+      del(lab, one, call)
+      expect(routes(lab)).toEqual([])
+      del(lab, one, call)
+      expect(leftovers(lab, ...marksOf(one))).toEqual([])
+    })
+
+    test('doctor finds that the route is gone, repair makes it, plan tells it', async () => {
+      const lab = await openLab(executable)
+      putConf(lab, alone())
+      const one = add(lab, 'a', alone(), call)
+      expect(toolJson(lab, 'doctor').findings).toEqual([])
+      lab.must('ip', 'link', 'set', BRIDGE, 'down')
+      lab.must('ip', 'link', 'set', BRIDGE, 'up')
+      expect(routes(lab)).toEqual([])
+      expect(toolJson(lab, 'doctor').findings.map(({ check }: Json) => check)).toContain('port-wrong')
+      expect(tool(lab, 'repair')).toMatchObject({ status: 0 })
+      expect(routes(lab)).toEqual(BOTH)
+      expect(check(lab, one, call)).toMatchObject({ status: 0 })
+      reaches(lab)
+      const done = lab.run([
+        'sh',
+        '-c',
+        '/opt/cni/bin/pontoon plan DEL --container pod-a </etc/cni/net.d/10-t.conflist',
+      ])
+      expect(done.stdout).toContain('ip route del 10.7.0.5/32 proto 122')
+    })
+
+    test('goes with its route by GC, when it ended without DEL', async () => {
+      const lab = await openLab(executable)
+      add(lab, 'a', alone(), call)
+      end(lab, 'a')
+      const gc = { conf: { ...alone(), 'cni.dev/valid-attachments': [] }, ifname: '', ...call }
+      expect(callPlugin(lab, 'GC', gc)).toMatchObject({ status: 0 })
+      expect(routes(lab)).toEqual([])
+    })
+
+    test('of an ADD that fails, it is taken back', async () => {
+      const lab = await openLab(executable)
+      lab.must('sh', '-c', 'mount --bind /bin/false "$(readlink -f "$(command -v nft)")"')
+      expect(callPlugin(lab, 'ADD', { id: 'pod-a', netns: lab.netns('a'), conf: alone(), ...call }).status).toBe(1)
+      expect(routes(lab)).toEqual([])
+    })
+
+    test('of the reference has none, which CHECK does not miss; another route to it is nobody’s to remove', async () => {
+      const lab = await openMixedLab(executable)
+      const config = { ...alone({ isDefaultGateway: false, cniVersion: '1.0.0' }) }
+      const old = add(lab, 'a', config, byReference)
+      expect(check(lab, old, call)).toMatchObject({ status: 0 })
+      lab.must('ip', 'route', 'add', '10.7.0.5/32', 'dev', BRIDGE)
+      del(lab, old, call)
+      expect(lab.must('ip', 'route', 'show', '10.7.0.5')).toContain(BRIDGE)
+    })
+  })
+})
