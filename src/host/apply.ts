@@ -34,6 +34,8 @@ export interface Place {
   readonly bridge: string
   readonly hostVeth: string
   readonly vlanGateway?: { readonly device: string; readonly port: string } | undefined
+  /** The bridge as it was seen before. */
+  readonly seen?: SeenLink | undefined
 }
 
 type Host = ReadonlyMap<string, SeenLink>
@@ -110,8 +112,20 @@ async function runLinks(steps: readonly Step[], hands: Hands, place: Place, pod:
   await closeAll(steps, hands, host, forgiven)
 }
 
-/** Runs the host's lines with the sysctls and VLANs between them, and looks at what came of it. */
-async function runHost(steps: readonly Step[], { host, vlans }: Hands, place: Place): Promise<Host> {
+/** Runs the host's lines, and looks at what came of them. */
+async function runHost(steps: readonly Step[], hands: Hands, place: Place): Promise<Host> {
+  const { bridge, hostVeth, seen, vlanGateway } = place
+  const isAlone = steps.every(
+    ({ resource, run }) => kindOf(resource).scope === 'attachment' && run.every(({ tool }) => tool !== 'bridge'),
+  )
+  if (!seen || vlanGateway || !isAlone) return runShared(steps, hands, place)
+  // Nothing changes the bridge: that the pair became its port is all there is to know.
+  const links = readLinks(await hands.host.run([...linesOf(steps, 'host'), line`addr show dev ${hostVeth}`]))
+  return links.get(hostVeth)?.master === bridge ? links.set(bridge, seen) : links
+}
+
+/** With the sysctls and VLANs between them. */
+async function runShared(steps: readonly Step[], { host, vlans }: Hands, place: Place): Promise<Host> {
   let lines: string[] = []
   let hasBridge = true
   const showBridge = line`addr show dev ${place.bridge}`

@@ -64,8 +64,10 @@ export async function make(making: Making, desired: readonly Resource[], started
   const { call, sandbox, mac, vlanGateway, taken } = making
   const hands = { ...started, ...othersFor(desired, started) }
   const { netconf, attachment, hostVeth } = call
+  let bridge: SeenLink | undefined
   const plan = await orDrop(hands, async () => {
     const seen = await look(making, hands, desired)
+    bridge = seen.host.get(netconf.bridge)
     return planAdd(
       (await withFormerGateways(call, desired)).map((one) => withMac(one, seen)),
       seen,
@@ -78,7 +80,8 @@ export async function make(making: Making, desired: readonly Resource[], started
   taken.push(...plan.steps)
   const addresses = desired.flatMap((resource) => (resource.kind === 'address' ? [resource.cidr.ip] : []))
   const pod = { netns: sandbox.handle, ifname: attachment.ifname, mac, addresses, dad: netconf.enabledad }
-  const links = await apply(plan.steps, hands, { bridge: netconf.bridge, hostVeth, vlanGateway }, pod)
+  const place = { bridge: netconf.bridge, hostVeth, vlanGateway, seen: bridge }
+  const links = await apply(plan.steps, hands, place, pod)
   noteGateways(call, plan.steps)
   return links
 }

@@ -3,6 +3,7 @@ import { CODE } from '../../src/core/fault.ts'
 import { planAdd } from '../../src/core/plan.ts'
 import type { Resource } from '../../src/core/resource.ts'
 import { apply } from '../../src/host/apply.ts'
+import { readLinks } from '../../src/host/ip-json.ts'
 import { startNft } from '../../src/host/nft.ts'
 import { openSession } from '../../src/host/session.ts'
 import { attachment, cidr, ip, seen } from '../core/seen.ts'
@@ -135,12 +136,42 @@ test('all goes well: the pair first, the sandbox when it is made, then the neigh
   expect(written).toEqual([`${ACCEPT_RA}=0`, `${PROC}=1`])
 })
 
+const failed = (number: number, text: string) => ({ status: 1, stderr: `${text}\nCommand failed -:${number}\n` })
+
+const besideBridge = [veth, port, link, address]
+const withBridge = (shown: string, ...more: Line[]) => ({
+  argv: IP,
+  dialog: [
+    { told: `${LINK}\n${ALIAS}\nlink set dev veth1 master cni0 up\naddr show dev veth1\n`, prints: [shown] },
+    ...more,
+  ],
+})
+
+async function runWithBridge() {
+  const known = { ...seen(), host: readLinks([JSON.parse(seenBridge)]) }
+  const plan = planAdd(besideBridge, known)
+  if (!plan.ok) throw new Error('nothing is in the way')
+  const hands = { host: openSession(), sandbox: openSession('/proc/7/fd/5'), nft: undefined }
+  return apply(plan.steps, hands, { bridge: 'cni0', hostVeth: 'veth1', seen: known.host.get('cni0') }, pod)
+}
+
+test('a bridge that is as it should be is not looked at again', async () => {
+  script(withBridge(seenVeth, hostAnnounces), sandbox())
+  expect([...(await runWithBridge()).keys()]).toEqual(['veth1', 'cni0'])
+})
+
+test('when it has gone meanwhile, the pair is no port, and nothing else is done', async () => {
+  const alone = printed({ ...JSON.parse(seenVeth)[0], master: undefined })
+  const gone = failed(3, 'Error: argument "cni0" is wrong: Device does not exist')
+  script({ ...withBridge(alone), exit: gone }, sandbox({ dialog: [] }))
+  await expect(runWithBridge()).rejects.toThrow("can't make port veth1")
+})
+
 test('without masquerade there is no nft', async () => {
   script(host(), sandbox())
   await run(all.slice(0, -1))
 })
 
-const failed = (number: number, text: string) => ({ status: 1, stderr: `${text}\nCommand failed -:${number}\n` })
 const withoutVeth: Line[] = [
   ...hostLines.slice(0, 2),
   {
