@@ -250,7 +250,7 @@ forEachExecutable((executable) => {
       'route del 203.0.113.0/24 table 200',
     ]) {
       lab.must('ip', '-n', 'a', ...change.split(' '))
-      expectFault(check(lab, one), { about: /want|expect/ })
+      expectFault(check(lab, one), { about: /want|missing/ })
       lab.must(
         'ip',
         '-n',
