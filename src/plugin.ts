@@ -91,7 +91,9 @@ function parts(): Promise<unknown> {
     import('./verbs/reference-check.ts'),
     import('./verbs/status.ts'),
     import('./verbs/undo.ts'),
+    import('./host/host-routes.ts'),
     import('./host/iptables.ts'),
+    import('./host/nft-tables.ts'),
     import('./core/ipv6.ts'),
     import('./core/reference.ts'),
   ])
