@@ -88,9 +88,12 @@ function parts(): Promise<unknown> {
     import('./verbs/ipam.ts'),
     import('./verbs/nat.ts'),
     import('./verbs/reclaim.ts'),
+    import('./verbs/reference-check.ts'),
     import('./verbs/status.ts'),
     import('./verbs/undo.ts'),
+    import('./host/iptables.ts'),
     import('./core/ipv6.ts'),
+    import('./core/reference.ts'),
   ])
 }
 
