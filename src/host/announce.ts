@@ -29,6 +29,8 @@ export interface Pod {
 
 /** Milliseconds: a port forwards within about one; a bridge with spanning tree takes 30 s, which nobody waits for. */
 const PORT_WAIT = 250
+/** In milliseconds: where a hundred ADDs queue for the kernel, their looks would keep it busy. */
+const LONGEST_PAUSE = 32
 const DAD_WAIT = 10_000
 const DAD_PAUSE = 40
 
@@ -48,7 +50,7 @@ export async function announce(pod: Pod, hands: Hands, hostVeth: string): Promis
 
 async function waitForPort({ host }: Hands, hostVeth: string): Promise<void> {
   const end = engine.monotonic() + PORT_WAIT
-  for (let pause = 1; ; pause = Math.min(pause * 1.25, 8)) {
+  for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     // The container's end has yet to come up: the first look, too, is worth it only after a pause.
     await engine.sleep(pause)
     const state = readPort(hostVeth)
