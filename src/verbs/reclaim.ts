@@ -70,15 +70,16 @@ export async function reclaim(network: Network, wanted: Wanted = {}): Promise<Re
   if (routes.length > 0) also.push((await import('../host/host-routes.ts')).routeRemovals(routes))
   if (dead.length > 0) throwFailures(await sweep(victims, network, { also: also.flat() }), 'reclaiming')
   for (const { addresses, owner } of victims) {
-    for (const address of addresses) note(address, `container ${owner.containerID}, which is gone`)
+    for (const address of addresses)
+      engine.writeStderr(noteOf(address, `container ${owner.containerID}, which is gone`))
   }
   const known = new Set(entries.flatMap(({ addresses }) => addresses.map(withoutPrefix)))
   const forgotten = await freeForgotten(network, (address) => known.has(address), wanted)
   return { ...forgotten, freed: forgotten.freed + victims.flatMap(({ addresses }) => addresses).length }
 }
 
-function note(address: string, whose: string): void {
-  engine.writeStderr(`pontoon: reclaimed ${address} of ${whose}\n`)
+function noteOf(address: string, whose: string): string {
+  return `pontoon: reclaimed ${address} of ${whose}\n`
 }
 
 /** Tells the reservations that, when no entry knows them, nobody can live by. */
@@ -123,15 +124,17 @@ async function freeForgotten(
   let freed = 0
   for (let i = 0; i === 0 || i < names.length; i += PORTION) {
     await lockStore(storeFolder, false, (store) => {
+      let notes = ''
       for (const address of names.slice(i, i + PORTION)) {
         const owner = ownerOfRest(store, address, ground)
         if (owner === undefined) continue
         if (owner === 'own') own.push(address)
         else if (releaseAlien(store, address)) {
           freed++
-          note(address, owner)
+          notes += noteOf(address, owner)
         }
       }
+      engine.writeStderr(notes)
       if (i + PORTION >= names.length) writeBootNote(store, bootId())
     })
   }
