@@ -28,11 +28,22 @@ forEachExecutable((executable) => {
     const programs: Record<string, string[]> = {}
     programs.ADD = started(lab, 'ADD', call)
     programs.DEL = started(lab, 'DEL', call)
+    programs['DEL of what is gone'] = started(lab, 'DEL', call)
     const prevResult = callPlugin(lab, 'ADD', call).json
     programs.CHECK = started(lab, 'CHECK', { ...call, conf: { ...config, prevResult } })
     programs.STATUS = started(lab, 'STATUS', { ...call, ifname: '' })
     programs.VERSION = started(lab, 'VERSION', call)
-    const most: Record<string, number> = { ADD: 4, DEL: 3, CHECK: 4, STATUS: 2, VERSION: 0 }
+    const valid = ['pod-first', 'pod-a'].map((containerID) => ({ containerID, ifname: 'eth0' }))
+    programs.GC = started(lab, 'GC', { conf: { ...config, 'cni.dev/valid-attachments': valid } })
+    const most: Record<string, number> = {
+      ADD: 4,
+      DEL: 3,
+      'DEL of what is gone': 2,
+      CHECK: 4,
+      STATUS: 2,
+      VERSION: 0,
+      GC: 2,
+    }
     const tooMany = Object.entries(programs).filter(([verb, list]) => list.length > (most[verb] ?? 0))
     expect(tooMany).toEqual([])
   })
