@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { renderChart } from './bench/chart.mjs'
+import { renderMarkdown } from './bench/markdown.mjs'
 import { measure, measureMemory, scenarios } from './bench/scenarios.mjs'
 import { renderTable, summarize } from './bench/table.mjs'
 
@@ -21,6 +22,7 @@ const USAGE = `npm run bench -- [options]
   --without-node   leaves pontoon-node out
   --json FILE      writes all numbers and samples
   --svg FILE       writes the chart
+  --markdown FILE  writes the tables of docs/performance.md
   --help`
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -35,6 +37,7 @@ const { values: options } = parseArgs({
     'without-node': { type: 'boolean', default: false },
     json: { type: 'string' },
     svg: { type: 'string' },
+    markdown: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -104,6 +107,7 @@ if (none && many) {
 }
 if (options.json) writeFileSync(options.json, `${JSON.stringify({ machine, rows, sizes, results }, null, 1)}\n`)
 if (options.svg) writeFileSync(options.svg, renderChart(rows))
+if (options.markdown) writeFileSync(options.markdown, renderMarkdown(rows, sizes))
 
 /** The reference is two executables, where a pod's addresses are host-local's. */
 function fileSize({ name, exe }) {
