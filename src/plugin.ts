@@ -69,6 +69,7 @@ async function introduce(name: string, words: readonly string[]): Promise<number
   }
   engine.writeStderr(`CNI ${name} plugin, pontoon ${VERSION}\n`)
   engine.writeStderr(`CNI protocol versions supported: ${SUPPORTED_VERSIONS.join(', ')}\n`)
+  engine.writeStderr(`A runtime starts it, with CNI_COMMAND set. Commands for operators: ${name} --help\n`)
   return 0
 }
 
