@@ -99,7 +99,8 @@ async function compileProgram({ work, target, engine, include }) {
   const names = ['main', 'image', 'frozen', 'native', 'spawn', 'poll']
   const object = (name) => join(work, `${name}.o`)
   const waits = process.env.PONTOON_SPAWN === 'wait' ? ['-DSPAWN_WAITS'] : []
-  const compile = (name) => run(target.cc, ['-O2', '-fno-pie', ...waits, ...include, '-c', '-o', object(name), shim(name)])
+  const compile = (name) =>
+    run(target.cc, ['-O2', '-fno-pie', ...waits, ...include, '-c', '-o', object(name), shim(name)])
   await Promise.all(names.map(compile))
   return async (output, flags, image = []) => {
     await run(target.cc, ['-c', ...image, '-o', object('room'), join(root, 'scripts/build/image.S')])
