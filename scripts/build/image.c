@@ -177,7 +177,7 @@ static void grow_tables(JSContext *ctx)
 }
 
 /* What the engine has left in its slabs is in the image, where no references are counted: it has to take new ones. */
-void JS_ForgetSlabs(JSRuntime *runtime); /* added to the engine by the build */
+void JS_ForgetSlabs(JSRuntime *runtime) __attribute__((weak)); /* added to the engine by the build, if it has an image */
 
 static void run_maker(void)
 {

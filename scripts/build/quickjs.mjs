@@ -86,7 +86,13 @@ export async function buildQuickjs({ entry, output, arch = process.arch, linking
     const made = join(work, 'pontoon')
     const link = await compileProgram({ work, target, engine, include: ['-I', source.directory, '-I', work] })
     if (linking === 'dynamic') await link(made, linkFlags)
-    else await linkWithImage(target, work, made, link)
+    else if (canFreeze(source)) await linkWithImage(target, work, made, link)
+    else {
+      console.warn(
+        `build: quickjs-ng ${source.version} is not as expected: no start image, and every call takes longer`,
+      )
+      await link(made, [...staticFlags, ...linkFlags])
+    }
     await run(target.strip, ['-s', made])
     await run('mv', ['-f', made, output]) // another file system, perhaps; and it may be running
   } finally {
@@ -117,13 +123,22 @@ async function linkWithImage(target, work, output, link) {
   // processor. What differs refers to something outside of the image.
   const lesser = { GLIBC_TUNABLES: 'glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-SSE4_2,-SSE4_1,-SSSE3,-ERMS' }
   const images = ['image', 'again'].map((name) => join(work, `${name}.bin`))
-  await run(...target.emulate(maker, images[0]))
-  await run(...target.emulate(maker, images[1]), { env: { ...process.env, ...lesser } })
+  await runMaker(target.emulate(maker, images[0]), process.env)
+  await runMaker(target.emulate(maker, images[1]), { ...process.env, ...lesser })
   const [first, second] = images.map((image) => readFileSync(image))
   if (!first.equals(second)) throw new Error('the start image is not the same when it is made twice')
   await link(output, flags, [`-DIMAGE="${images[0]}"`])
   const [before, after] = await Promise.all([maker, output].map((file) => addresses(target, file)))
   if (before !== after) throw new Error('the program that makes the start image and the one that holds it differ')
+}
+
+async function runMaker([program, words], env) {
+  try {
+    await run(program, words, { env })
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+    throw new Error(`${program} is missing, which runs programs of the other architecture: run scripts/setup release`)
+  }
 }
 
 /** Where everything is that the image may refer to. */
@@ -152,12 +167,17 @@ async function compileEngine(source, target) {
   return { objects: objects.files, qjsc }
 }
 
-/** The engine's source as the start image needs it. */
-function patched(source) {
-  return enginePatch.reduce((text, [from, to]) => {
-    if (text.split(from).length !== 2) throw new Error(`quickjs.c is not as expected: ${from.split('\n')[0]}`)
-    return text.replace(from, to)
-  }, `${source}\n${engineAddition}\n`)
+/** Has the engine the lines that the start image has to change? Another version may not. */
+function canFreeze({ directory }) {
+  const text = readFileSync(join(directory, 'quickjs.c'), 'utf8')
+  return enginePatch.every(([from]) => text.split(from).length === 2)
+}
+
+/** The engine's source as the start image needs it, or as it is when it can't be had. */
+function readEngine(source) {
+  const text = readFileSync(join(source.directory, 'quickjs.c'), 'utf8')
+  if (!canFreeze(source)) return text
+  return enginePatch.reduce((changed, [from, to]) => changed.replace(from, to), `${text}\n${engineAddition}\n`)
 }
 
 async function linkCompiler(target, work, objects) {
@@ -167,8 +187,9 @@ async function linkCompiler(target, work, objects) {
 }
 
 async function compileObjects(source, target) {
+  const frozen = readFileSync(join(root, 'scripts/build/frozen.h'), 'utf8')
   const flagsKey = createHash('sha256')
-    .update([target.cc, ...compileFlags, ...enginePatch.flat(), engineAddition, 'prefix-map'].join(' '))
+    .update([target.cc, ...compileFlags, ...enginePatch.flat(), engineAddition, frozen, 'prefix-map'].join(' '))
     .digest('hex')
     .slice(0, 8)
   const home = join(cacheDirectory(), 'quickjs-ng', 'objects')
@@ -182,7 +203,7 @@ async function compileObjects(source, target) {
   try {
     // The engine names its own files when it fails: not by where they were on the machine that built it.
     const prefix = `-ffile-prefix-map=${source.directory}=quickjs-ng`
-    writeFileSync(join(work, 'quickjs.c'), patched(readFileSync(join(source.directory, 'quickjs.c'), 'utf8')))
+    writeFileSync(join(work, 'quickjs.c'), readEngine(source))
     const include = ['-I', source.directory, '-include', join(root, 'scripts/build/frozen.h')]
     const compile = (name) => {
       const file = join(name === 'quickjs' ? work : source.directory, `${name}.c`)
