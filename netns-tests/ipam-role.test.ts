@@ -136,6 +136,15 @@ forEachExecutable((executable) => {
     expect(lab.ip('-n a -j link show')).toHaveLength(1)
   })
 
+  test('the clock is set after the first ADD of a store: its pod is not of another boot', async () => {
+    const lab = await openLab(executable)
+    const four = { ipam: { type: 'host-local', subnet: '10.9.0.0/24' } }
+    expect(addressesOf(call(lab, 'ADD', four, { id: 'pod-a' }).json)).toEqual(['10.9.0.2'])
+    lab.must('touch', '-d', '2020-01-01', `${STORE}/10.9.0.2`)
+    expect(addressesOf(call(lab, 'ADD', four, { id: 'pod-b' }).json)).toEqual(['10.9.0.3'])
+    expect(Object.keys(store(lab)).sort()).toEqual(['10.9.0.2', '10.9.0.3'])
+  })
+
   test('asked-for addresses: by CNI_ARGS, args.cni and runtimeConfig', async () => {
     const lab = await openLab(executable)
     const four = { ipam: { type: 'host-local', subnet: '10.9.0.0/24' } }

@@ -17,6 +17,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 #include "quickjs.h"
@@ -84,15 +85,43 @@ static const char *namespace_of(char **words)
     return strncmp(words[1], option, sizeof(option) - 1) == 0 ? words[1] + sizeof(option) - 1 : NULL;
 }
 
+/*
+ * A system call that leaves errno alone: this process and its child have one errno, and the one must not take the other's
+ * failure for its own.
+ */
+static long call(long number, long first, long second, long third)
+{
+#if defined(__x86_64__)
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(first), "S"(second), "d"(third)
+                     : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = first;
+    register long x1 __asm__("x1") = second;
+    register long x2 __asm__("x2") = third;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+#else
+#error "no way to start programs on this architecture"
+#endif
+}
+
 /* The child. It has this process' memory, but nothing else of it, and must not change anything there. */
 static int run_child(void *argument)
 {
     struct start *start = argument;
     for (int i = 0; i < 3; i++)
-        dup2(start->streams[i], i);
-    closefrom(3);
-    if (chdir("/") == 0)
-        execve(start->argv[0], start->argv, start->environment);
+        call(SYS_dup3, start->streams[i], i, 0);
+    if (call(SYS_close_range, 3, ~0U, 0) < 0) { /* before Linux 5.9 */
+        for (int fd = 3; fd < 65536; fd++)
+            call(SYS_close, fd, 0, 0);
+    }
+    if (call(SYS_chdir, (long)"/", 0, 0) >= 0)
+        call(SYS_execve, (long)start->argv[0], (long)start->argv, (long)start->environment);
     _exit(127);
 }
 
@@ -121,9 +150,7 @@ static pid_t spawn(struct start *start)
 #ifdef SPAWN_WAITS
     return spawn_and_wait(start);
 #endif
-    /* An exec that fails sets the errno that both processes share: then we wait until it has. */
-    int may_run = access(start->argv[0], X_OK) == 0;
-    int flags = CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | (may_run ? 0 : CLONE_VFORK);
+    int flags = CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD;
     start->is_busy = 1;
     pid_t pid = clone(run_child, start->stack + sizeof(start->stack), flags, start, NULL, NULL, &start->is_busy);
     if (pid > 0)

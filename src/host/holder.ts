@@ -1,6 +1,7 @@
 /**
- * A note of who holds a store's lock: for the one who waits in vain, and for the one who comes after a crash. It says
- * which lock is meant: so it is left where it is when the lock is given back, and the next holder writes over it.
+ * A note of who holds a store's lock: for the one who waits in vain, and for the one who comes after a crash. It is emptied
+ * when the lock is given back, and the next holder writes over it. What it says of which lock is meant is for a crash alone: two
+ * locks, made one right after the other, may have the same inode and the same time.
  */
 import * as engine from '#engine'
 import { isFileError } from '../engine/engine.ts'
@@ -25,6 +26,15 @@ export function noteHolder(folder: string): void {
       if (!isFileError(error, 'ENOENT')) throw error
       inFolder(RUN_FOLDER, () => engine.createFile(path, note, 0o600))
     }
+  } catch {
+    // Without the note the lock works all the same.
+  }
+}
+
+/** To be done before the lock is given back: a note that outlived it would speak of the next one. */
+export function clearHolder(folder: string): void {
+  try {
+    engine.overwriteFile(notePath(folder), '')
   } catch {
     // Without the note the lock works all the same.
   }

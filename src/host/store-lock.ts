@@ -3,7 +3,7 @@ import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
 import { isFileError, LockTimeout } from '../engine/engine.ts'
 import { statIfThere } from './files.ts'
-import { describeHolder, noteHolder, removeDeadLock } from './holder.ts'
+import { clearHolder, describeHolder, noteHolder, removeDeadLock } from './holder.ts'
 
 export interface LockedStore {
   readonly folder: string
@@ -32,6 +32,7 @@ export async function lockStore<T>(
   } catch (error) {
     throw asFault(error, folder)
   } finally {
+    clearHolder(folder)
     release()
   }
 }

@@ -6,12 +6,13 @@ import { holds } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp, parseIp } from '../core/ip.ts'
 import { resolveRoutes } from '../core/routes.ts'
-import { isOwner, type LockedStore, lockStore, readLeases, release, reserve } from '../host/store.ts'
+import { bootId } from '../host/index-files.ts'
+import { isOwner, type LockedStore, lockStore, readLeases, release, reserve, writeBootNote } from '../host/store.ts'
 import { throwFailures } from '../host/sweep.ts'
 import { type Call, callOf, networkOf } from './call.ts'
 import { livingHolderIn, nameOf, parseWish } from './claim.ts'
 import { readDns } from './dns.ts'
-import { orReclaim } from './or-reclaim.ts'
+import { type Before, orReclaim } from './or-reclaim.ts'
 import { withoutPrefix } from './victims.ts'
 
 /** @returns the result document of ADD, '' for the other verbs */
@@ -32,15 +33,22 @@ async function add(request: Request): Promise<string> {
   const routes = netconf.ipam?.routes ?? []
   resolveRoutes(routes, [], request.ifname)
   const dns = readDns({ ...netconf, dns: undefined })
-  const take = (store: LockedStore) => {
+  const take = (store: LockedStore, { isFirst }: Before) => {
     if (readLeases(call.storeFolder).some(({ owner }) => isOwner(owner, call.owner))) {
       throw new Fault(CODE.conflict, `${nameOf(call)} has an address already`, 'call DEL first')
     }
-    return reserve(store, wish.sets, wish.asked, call.owner, {
+    const reserved = reserve(store, wish.sets, wish.asked, call.owner, {
       livingHolder: livingHolderIn(call.indexFolder),
     })
+    // A new store has none: the next ADD would take what this one reserved for another boot's, were the clock set.
+    if (isFirst) writeBootNote(store, bootId())
+    return reserved
   }
-  const taken = await orReclaim(call, () => lockStore(call.storeFolder, true, take), 'none')
+  const taken = await orReclaim(
+    call,
+    (before) => lockStore(call.storeFolder, true, (store) => take(store, before)),
+    'none',
+  )
   const ips = (taken ?? []).map(({ ip, range }) => ({
     address: formatCidr({ ip, prefix: range.subnet.prefix }),
     ...(range.gateway ? { gateway: formatIp(range.gateway) } : {}),

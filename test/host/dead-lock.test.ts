@@ -1,6 +1,15 @@
 /** A lock whose holder has ended is taken at once; any other is left to grow stale. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readlinkSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { noteHolder, removeDeadLock } from '../../src/host/holder.ts'
@@ -34,6 +43,15 @@ test('the holder has ended: the next one does not wait', async () => {
   expect(await lockStore(folder, true, () => 'done')).toBe('done')
   expect(performance.now() - begun).toBeLessThan(1000)
   expect(readdirSync(moved('/run/pontoon'))).toEqual([basename(note())])
+})
+
+test('a lock that is given back leaves nothing that could be said of the next one', async () => {
+  let written = ''
+  await lockStore(folder, true, () => {
+    written = readFileSync(note(), 'utf8')
+  })
+  expect(written).toContain(` ${world} `)
+  expect(readFileSync(note(), 'utf8')).toBe('')
 })
 
 test('the holder ends while another one waits', async () => {
