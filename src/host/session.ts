@@ -104,7 +104,7 @@ const NONE: ReadonlySet<number> = new Set()
 /** The numbers of the lines that failed by now. */
 function failedLines(stderr: string): ReadonlySet<number> {
   if (stderr === '') return NONE
-  return new Set(Array.from(stderr.matchAll(/^Command failed -:(\d+)$/gm), ([, number]) => Number(number)))
+  return new Set(Array.from(stderr.matchAll(/^Command failed -:(\d+)\n/gm), ([, number]) => Number(number)))
 }
 
 function parseJson(line: string): unknown {
