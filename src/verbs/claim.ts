@@ -104,10 +104,10 @@ async function tryClaim(
     // Where there is no index, or another boot's, the store alone tells what a former ADD had.
     const left = former ? former.addresses.map(withoutPrefix) : isFresh ? (own ?? ownLeases(call)) : []
     const intent = newEntry(call, sandbox, bridge, former)
-    let isNoted = false
+    let noted: string | undefined
     const noteIntent = (addresses: readonly string[]) => {
       writeEntry(call.indexFolder, { ...intent, addresses })
-      isNoted = true
+      noted = addresses.join()
     }
     // Where nothing is there yet, it is noted with the first address, before that is reserved.
     if (former || left.length > 0 || wish.sets.length === 0) noteIntent(intent.addresses)
@@ -131,7 +131,8 @@ async function tryClaim(
         gateway: range.gateway,
       }))
       const entry = { ...intent, addresses: assigned.map(({ cidr }) => formatCidr(cidr)) }
-      if (!isNoted) writeEntry(call.indexFolder, entry)
+      // What was taken over, too, is in the index before the lock is let go: whoever has it next frees what is unknown.
+      if (noted !== entry.addresses.join()) noteIntent(entry.addresses)
       return { entry, assigned, isTakenOver: former !== undefined, former }
     } catch (error) {
       if (!former) removeEntry(call.indexFolder, call.key)
