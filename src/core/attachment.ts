@@ -37,10 +37,12 @@ export function hostVethOf(key: string): string {
 }
 
 const LABEL = 'pontoon:'
+/** What the kernel keeps of an ifalias. */
+export const LABEL_BYTES = 255
 
 /** The ifalias of the host veth: `pontoon:network/container/ifname[/namespace/pod]`, at most 255 bytes. */
 export function labelOf({ network, containerID, ifname, pod }: Attachment): string {
-  return `${LABEL}${[network, containerID, ifname, ...(pod ? [pod] : [])].join('/')}`.slice(0, 255)
+  return `${LABEL}${[network, containerID, ifname, ...(pod ? [pod] : [])].join('/')}`.slice(0, LABEL_BYTES)
 }
 
 /** The attachment that a label names, undefined when it is not one of Pontoon's. */

@@ -5,7 +5,7 @@ import { LockTimeout } from '../engine/engine.ts'
 import { bootId } from '../host/index-files.ts'
 import { readBootNote } from '../host/store.ts'
 import type { Call } from './call.ts'
-import type { Reclaimed, Sight } from './reclaim.ts'
+import type { Reclaimed, Sight } from './forgotten.ts'
 
 export interface Before {
   /** Is it the first of a boot that reserves in this store? */

@@ -10,7 +10,7 @@ import { hasInetNat, readSysctl } from '../../host/machine.ts'
 import { readRules } from '../../host/nft-tables.ts'
 import { NO_MASQUERADE } from '../../host/observe.ts'
 import { lookUpTool, packageOf, TOOL_FOLDERS, type Tool } from '../../host/tools.ts'
-import { isQuiet } from '../../verbs/reclaim.ts'
+import { readPorts } from '../../verbs/ports.ts'
 import { toolsOf } from '../../verbs/vlans.ts'
 import { findGarbageItems } from '../gc.ts'
 import { type ConfFile, type NodeNetwork, ownCommand } from '../networks.ts'
@@ -70,7 +70,7 @@ async function gatherNetwork(network: NodeNetwork, { rules, links, hasIp }: Node
     cutOff: cutOff(view),
     dead: hasIp ? await findGarbageItems(network) : [],
     orphans: orphansOf(view, rules),
-    isQuiet: hasIp && (await isQuiet(network)),
+    isQuiet: hasIp && (await readPorts(network)).isQuiet,
     lock: readLock(network.storeFolder),
     storeProblem: await findStoreProblem(network.storeFolder),
   }
