@@ -151,3 +151,10 @@ test('no failure is no error, one is itself, several are one', () => {
   )
   expect(() => throwFailures([fault('one'), new TypeError('a bug')], 'DEL')).toThrow(new TypeError('a bug'))
 })
+
+test('a file that named nobody is freed, unless an ADD has written its name into it since', async () => {
+  populate(second)
+  writeFileSync(join(place().storeFolder, '10.9.0.4'), '')
+  expect(await sweep([], place(), {}, ['10.9.0.3', '10.9.0.4'])).toEqual([])
+  expect(left()).toEqual(['10.9.0.3', keyOf(other).slice(0, 32)])
+})
