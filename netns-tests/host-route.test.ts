@@ -67,7 +67,7 @@ forEachExecutable((executable) => {
         '-c',
         '/opt/cni/bin/pontoon plan DEL --container pod-a </etc/cni/net.d/10-t.conflist',
       ])
-      expect(done.stdout).toContain('ip route del 10.7.0.5/32 proto 122')
+      expect(done.stdout).toContain(`ip route del 10.7.0.5/32 dev ${BRIDGE} proto 122`)
     })
 
     test('goes with its route by GC, when it ended without DEL', async () => {

@@ -1,34 +1,52 @@
 /** The node's own routes to pods: those that Pontoon made, which their protocol number tells. */
 import { CODE, Fault } from '../core/fault.ts'
-import { isAlone, PROTOCOL, routeDeletion } from '../core/kinds/host-route.ts'
+import { withoutPrefix } from '../core/ip.ts'
+import { PROTOCOL, routeDeletion } from '../core/kinds/host-route.ts'
 import { line } from '../core/line.ts'
-import { openSession } from './session.ts'
+import { openSession, type Session } from './session.ts'
+
+/** A route of the node to one address, and the bridge that it goes by: the bridge itself, or a VLAN gateway of it. */
+export interface NodeRoute {
+  /** With prefix length, the full one. */
+  readonly cidr: string
+  readonly bridge: string
+}
 
 /** `10.9.0.5 cni0`, address and device. */
 export async function readHostRoutes(): Promise<ReadonlySet<string>> {
   const session = openSession()
   try {
-    const documents = await session.run([line`route show table all proto ${PROTOCOL}`])
-    const routes = documents.flat() as readonly { readonly dst?: string; readonly dev?: string }[]
-    return new Set(routes.map(({ dst = '', dev = '' }) => `${dst} ${dev}`))
+    return await listRoutes(session)
   } finally {
     await session.close()
   }
 }
 
-/**
- * @param cidrs addresses with prefix length, of attachments that go
- * @returns nothing to do for those that have no such route
- */
-export function routeRemovals(cidrs: readonly string[]): readonly (() => Promise<void>)[] {
-  const alone = cidrs.filter(isAlone)
-  return alone.length > 0 ? [() => removeRoutes(alone)] : []
+async function listRoutes(session: Session): Promise<ReadonlySet<string>> {
+  const documents = await session.run([line`route show table all proto ${PROTOCOL}`])
+  const routes = documents.flat() as readonly { readonly dst?: string; readonly dev?: string }[]
+  return new Set(routes.map(({ dst = '', dev = '' }) => `${dst} ${dev}`))
 }
 
-async function removeRoutes(cidrs: readonly string[]): Promise<void> {
+/** The lines that remove those that there are. Another bridge may have a route to the same address. */
+export function removalLines(seen: ReadonlySet<string>, routes: readonly NodeRoute[]): readonly string[] {
+  const bridges = new Map<string, string[]>()
+  for (const { cidr, bridge } of routes) {
+    const address = withoutPrefix(cidr)
+    bridges.set(address, [...(bridges.get(address) ?? []), bridge])
+  }
+  return [...seen].flatMap((route) => {
+    const [address = '', device = ''] = route.split(' ')
+    const isOwn = bridges.get(address)?.some((bridge) => device === bridge || device.startsWith(`${bridge}.`))
+    return isOwn ? [routeDeletion(`${address}/${address.includes(':') ? 128 : 32}`, device)] : []
+  })
+}
+
+/** @throws Fault 105 naming the line that failed; none when there is no such route */
+export async function removeRoutes(routes: readonly NodeRoute[]): Promise<void> {
   const session = openSession()
-  await session.run(cidrs.map(routeDeletion))
-  // ESRCH: there is none, or it went with the bridge.
-  const [first] = (await session.close()).filter(({ text }) => !/No such process/.test(text))
+  await session.run(removalLines(await listRoutes(session), routes))
+  // It may have gone with the bridge in the meantime.
+  const [first] = (await session.close()).filter(({ text }) => !/No such process|Cannot find device/.test(text))
   if (first) throw new Fault(CODE.leftover, `can't remove a route of the node`, `ip ${first.line}: ${first.text}`)
 }

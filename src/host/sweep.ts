@@ -8,7 +8,9 @@ import { CODE, Fault } from '../core/fault.ts'
 import { deletionOf } from '../core/kinds/masquerade.ts'
 import { line } from '../core/line.ts'
 import { statIfThere } from './files.ts'
-import { makerOf, readEntry, removeEntry } from './index-files.ts'
+import { isDoubtful, isUnclaimed, lessHeld, withoutHeld } from './held.ts'
+import type { NodeRoute } from './host-routes.ts'
+import { removeEntry } from './index-files.ts'
 import { hasLink } from './machine.ts'
 import { type NftProcess, removeElements, startNft } from './nft.ts'
 import { openSession, type Session } from './session.ts'
@@ -23,8 +25,12 @@ export interface Victim {
   readonly links: readonly string[]
   /** Elements of nft sets: `inet cni_plugins_masquerade pods_… 10.9.0.2`. */
   readonly elements: readonly string[]
-  /** The ADD that made it, as `makerOf` says. What a later one has claimed since is not freed. */
+  /** Of the node, to its addresses. */
+  readonly routes?: readonly NodeRoute[]
+  /** The ADD that made it, as `makerOf` says. What a later one has claimed since is not touched. */
   readonly maker?: string
+  /** Not all that it has could be found out: its reservations and its entry stay, so that the rest is found later. */
+  readonly isPartial?: boolean
 }
 
 export interface Ground {
@@ -50,8 +56,6 @@ export async function sweep(
   hands: SweepHands = {},
   alien: readonly string[] = [],
 ): Promise<readonly unknown[]> {
-  const links = victims.flatMap((victim) => victim.links)
-  const elements = victims.flatMap((victim) => victim.elements)
   const failures: unknown[] = []
   const attempt = async (work: () => Promise<void>) => {
     try {
@@ -63,14 +67,51 @@ export async function sweep(
     }
   }
   const others = (hands.also ?? []).map(attempt)
-  const outcomes = await Promise.all([
-    attempt(() => removeLinks(links, hands.host)),
-    attempt(() => removeRules(elements, hands.nft)),
+  const going = await goingOf(victims, ground, attempt)
+  const [links, elements, routes] = await Promise.all([
+    attempt(() =>
+      removeLinks(
+        going.flatMap((victim) => victim.links),
+        hands.host,
+      ),
+    ),
+    attempt(() =>
+      removeRules(
+        going.flatMap((victim) => victim.elements),
+        hands.nft,
+      ),
+    ),
+    attempt(() => removeRoutes(going.flatMap((victim) => victim.routes ?? []))),
   ])
   await Promise.all(others)
   // What still carries traffic keeps its address.
-  if (outcomes.every((done) => done)) await attempt(() => free(victims, ground, alien))
+  const isBare = (victim: Victim) =>
+    (links || !victim.links.some(hasLink)) &&
+    (elements || victim.elements.length === 0) &&
+    (routes || !victim.routes?.length)
+  const bare = going.filter((victim) => !victim.isPartial && isBare(victim))
+  await attempt(() => free(bare, ground, links && elements && routes ? alien : []))
   return failures
+}
+
+/** The victims less what is another's by now. Where that can't be found out, what may be another's stays. */
+async function goingOf(
+  victims: readonly Victim[],
+  ground: Ground,
+  attempt: (work: () => Promise<void>) => Promise<boolean>,
+): Promise<readonly Victim[]> {
+  const unclaimed = victims.filter((victim) => isUnclaimed(victim, ground))
+  const doubtful = unclaimed.filter((victim) => isDoubtful(victim, ground))
+  if (doubtful.length === 0) return unclaimed
+  let settled: readonly Victim[] = doubtful.map((victim) => ({
+    ...lessHeld(victim, (address) => address !== ''),
+    isPartial: true,
+  }))
+  await attempt(async () => {
+    settled = await withoutHeld(doubtful, unclaimed, ground)
+  })
+  const isSettled = new Set(doubtful)
+  return [...unclaimed.filter((victim) => !isSettled.has(victim)), ...settled]
 }
 
 async function removeLinks(links: readonly string[], session: Session | undefined): Promise<void> {
@@ -95,10 +136,14 @@ async function removeRules(elements: readonly string[], started: NftProcess | un
   await removeElements(started ?? startNft(), elements.map(deletionOf))
 }
 
+async function removeRoutes(routes: readonly NodeRoute[]): Promise<void> {
+  // Hardly ever is there one: the subnet would have to be the address alone.
+  if (routes.length > 0) await (await import('./host-routes.ts')).removeRoutes(routes)
+}
+
 async function free(victims: readonly Victim[], ground: Ground, alien: readonly string[]): Promise<void> {
   const failures: unknown[] = []
-  const isUnclaimed = ({ attachment, maker }: Victim) =>
-    maker === undefined || makerOf(readEntry(ground.indexFolder, keyOf(attachment))) === maker
+  const isFree = (victim: Victim) => isUnclaimed(victim, ground)
   // A lock that a killed ADD left is nobody else's to remove, even when it had not come to a reservation.
   const isLocked = statIfThere(`${ground.storeFolder}/lock.lock`) !== undefined
   if (isLocked || alien.length > 0 || victims.some(({ addresses }) => addresses.length > 0)) {
@@ -110,7 +155,7 @@ async function free(victims: readonly Victim[], ground: Ground, alien: readonly 
           failures.push(asFault(error, ground.storeFolder))
         }
       }
-      for (const { addresses, owner } of victims.filter(isUnclaimed)) {
+      for (const { addresses, owner } of victims.filter(isFree)) {
         // An empty file at a victim's address is one that it had made, but not written, when it was killed.
         for (const address of addresses) {
           tryOut(
@@ -126,7 +171,7 @@ async function free(victims: readonly Victim[], ground: Ground, alien: readonly 
   if (first) throw first
   // Where there are no addresses, the index is what is locked.
   if (statIfThere(`${ground.indexFolder}/lock.lock`)) await lockStore(ground.indexFolder, false, () => {})
-  for (const { attachment, addresses } of victims.filter(isUnclaimed))
+  for (const { attachment, addresses } of victims.filter(isFree))
     removeEntry(ground.indexFolder, keyOf(attachment), addresses)
 }
 
@@ -136,8 +181,8 @@ export function throwFailures(failures: readonly unknown[], what: string): void 
   if (first === undefined) return
   const bug = failures.find((failure) => !(failure instanceof Fault))
   if (bug !== undefined) throw bug
-  const faults = failures as readonly Fault[]
-  if (faults.length === 1) throw first
-  const details = faults.map((fault) => `${fault.message}: ${fault.details}`).join('; ')
-  throw new Fault(CODE.leftover, `${what}: ${faults.length} things could not be removed`, details)
+  // What stops several removals is told once.
+  const told = new Set((failures as readonly Fault[]).map((fault) => `${fault.message}: ${fault.details}`))
+  if (told.size === 1) throw first
+  throw new Fault(CODE.leftover, `${what}: ${told.size} things could not be removed`, [...told].join('; '))
 }

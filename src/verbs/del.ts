@@ -6,7 +6,6 @@ import * as engine from '#engine'
 import type { Request } from '../cni/request.ts'
 import { once } from '../cni/values.ts'
 import { CODE, Fault } from '../core/fault.ts'
-import { isAlone } from '../core/kinds/host-route.ts'
 import { line } from '../core/line.ts'
 import { readEntry } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
@@ -17,7 +16,7 @@ import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf, isMakerAlive } from './call.ts'
 import type { Look } from './foreign.ts'
-import { elementsNamed, isOwnLink, type Traced, trace, victimOf } from './victims.ts'
+import { elementsNamed, isOwnLink, routesTo, type Traced, trace, victimOf } from './victims.ts'
 
 type Removal = () => Promise<void>
 
@@ -32,8 +31,10 @@ export async function del(request: Request): Promise<void> {
   const look = once(async () => (await import('../host/nft-tables.ts')).openTables())
   const known = await orLater(() => elements(traced, call, look), traced.entry?.elements ?? [], also)
   const foreign = await orLater(() => beyondIndex(traced, call, also, look), [], also)
-  also.push(...(await nodeRoutes(traced, call)))
-  const victim = victimOf(traced, [...new Set([...own, ...foreign])], known)
+  const victim = {
+    ...victimOf(traced, [...new Set([...own, ...foreign])], known),
+    routes: routesTo(traced, call.netconf),
+  }
   throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
 }
 
@@ -92,13 +93,6 @@ async function beyondIndex(
   const { findLinks, removalsOf } = await import('./foreign.ts')
   also.push(...removalsOf(call, look))
   return findLinks(call, traced.addresses, look)
-}
-
-/** To addresses that are a subnet of their own. Where the index does not tell, each of the addresses may be one. */
-async function nodeRoutes({ entry, addresses }: Traced, { netconf }: Call): Promise<readonly Removal[]> {
-  const any = addresses.map((address) => `${address}/${address.includes(':') ? 128 : 32}`)
-  const cidrs = entry?.done ? entry.addresses.filter(isAlone) : netconf.isGateway ? any : []
-  return cidrs.length > 0 ? (await import('../host/host-routes.ts')).routeRemovals(cidrs) : []
 }
 
 /** Where the index does not tell, the rules themselves are asked; without nft there are none. */

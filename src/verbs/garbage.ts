@@ -1,10 +1,10 @@
 import type { Request } from '../cni/request.ts'
-import { type Attachment, parseLabel } from '../core/attachment.ts'
-import { isAlone } from '../core/kinds/host-route.ts'
+import { type Attachment, keyOf, parseLabel } from '../core/attachment.ts'
 import { TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { listIfThere } from '../host/files.ts'
-import { type IndexEntry, listEntries, listEntriesElsewhere } from '../host/index-files.ts'
+import { lessHeld } from '../host/held.ts'
+import { type IndexEntry, listEntries, listEntriesElsewhere, makerOf, readEntry } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { mayHaveNat } from '../host/iptables.ts'
 import { hasInetNat } from '../host/machine.ts'
@@ -15,7 +15,7 @@ import { type Lease, readLeases } from '../host/store.ts'
 import type { Victim } from '../host/sweep.ts'
 import { isEntryDead, isMakerAlive, type Network } from './call.ts'
 import type { Ground } from './foreign-gc.ts'
-import { addressesOf, elementFinder, elementsBut, isOwnLink, masquerades, victimOf, withoutPrefix } from './victims.ts'
+import { addressesOf, elementFinder, elementsBut, isOwnLink, routesOf, victimOf, withoutPrefix } from './victims.ts'
 
 const FAMILIES = [4, 6] as const
 
@@ -36,31 +36,37 @@ export interface Garbage {
  */
 export async function findGarbage(network: Network): Promise<Garbage> {
   const { netconf } = network
-  const [tables, { names, leases }] = await Promise.all([openTables(), lookAround(network)])
-  const masquerade = tables ? await readRules(hasInetNat(), tables) : NO_MASQUERADE
+  const [{ tables, masquerade, failure }, { names, leases }] = await Promise.all([lookAtRules(), lookAround(network)])
   const entries = listEntries(network.indexFolder)
   const neighbours = entriesBeside(network)
   const spares = sparing(netconf.validAttachments, entries, neighbours)
   const links = await readHostEnds(names, entries.filter(spares))
   const kept = keptBy(leases, entries, spares)
-  const isFree = (element: string) => !masquerades(element, (address) => kept.addresses.has(address))
+  const isKept = (address: string) => kept.addresses.has(address)
   const elementsOf = elementFinder(masquerade, netconf.name)
-  const victims = collect(network, { entries, leases, links }, spares).map((traced) =>
-    victimOf(
-      { ...traced, entry: undefined, isUncertain: false },
-      traced.links,
-      elementsOf(traced.attachment, traced.addresses).filter(isFree),
-    ),
-  )
+  const victims = collect(network, { entries, leases, links }, spares).map((found): Victim => {
+    const { entry, attachment, addresses } = found
+    const elements = failure && entry?.done ? entry.elements : elementsOf(attachment, addresses)
+    const victim = victimOf({ ...found, isUncertain: false }, found.links, elements)
+    const isPartial = failure !== undefined && !entry?.done
+    return lessHeld({ ...victim, routes: entry ? routesOf(entry) : [], isPartial }, isKept)
+  })
   const named = sparedBy(network, entries, neighbours)
-  const gone = entries.filter((entry) => !spares(entry)).flatMap(({ addresses }) => addresses.filter(isAlone))
-  const also = gone.length > 0 ? [...(await import('../host/host-routes.ts')).routeRemovals(gone)] : []
+  const also = failure ? [() => Promise.reject(failure.cause)] : []
   const foreign = await ofReference({ netconf, victims, spared: named, kept: kept.held, tables }, also)
-  const others = named
-    ? orphans(network, masquerade, victims, named).map((one) => ({ ...one, elements: one.elements.filter(isFree) }))
-    : []
+  const others = named ? orphans(network, masquerade, victims, named).map((one) => lessHeld(one, isKept)) : []
   const nobodys = leases.flatMap(({ address, owner }) => (owner ? [] : [address]))
   return { victims: [...victims, ...others, ...foreign], also, nobodys }
+}
+
+/** What the packet filter has. When it can't be looked at, that is a failure of its own, and all else is done. */
+async function lookAtRules() {
+  try {
+    const tables = await openTables()
+    return { tables, masquerade: tables ? await readRules(hasInetNat(), tables) : NO_MASQUERADE, failure: undefined }
+  } catch (cause) {
+    return { tables: undefined, masquerade: NO_MASQUERADE, failure: { cause } }
+  }
 }
 
 /** While nft starts. */
@@ -142,6 +148,9 @@ function sparing(
 }
 
 interface Found {
+  readonly entry: IndexEntry | undefined
+  /** As `makerOf` says: an ADD that begins from now on keeps what it claims. */
+  readonly maker: string
   readonly attachment: Attachment
   readonly addresses: readonly string[]
   readonly links: readonly string[]
@@ -155,22 +164,28 @@ interface Seen {
 
 /** Every attachment that index, store or a link's label names and that is not spared, once. */
 function collect(
-  { netconf, storeFolder }: Network,
+  { netconf, storeFolder, indexFolder }: Network,
   { entries, leases, links }: Seen,
   spares: Spares,
 ): readonly Found[] {
-  const found = new Map<string, { attachment: Attachment; addresses: Set<string>; links: string[] }>()
+  interface Item extends Pick<Found, 'attachment'> {
+    entry?: IndexEntry
+    readonly addresses: Set<string>
+    readonly links: string[]
+  }
+  const found = new Map<string, Item>()
   const at = ({ containerID, ifname }: Pick<Attachment, 'containerID' | 'ifname'>) => {
     const key = `${containerID}\n${ifname}`
     const attachment = { network: netconf.name, containerID, ifname }
-    const item = found.get(key) ?? { attachment, addresses: new Set<string>(), links: [] as string[] }
+    const item: Item = found.get(key) ?? { attachment, addresses: new Set(), links: [] }
     found.set(key, item)
     return item
   }
   for (const entry of entries) {
     if (spares(entry)) continue
-    for (const address of addressesOf(entry, storeFolder)) at(entry).addresses.add(address)
-    at(entry)
+    const item = at(entry)
+    item.entry = entry
+    for (const address of addressesOf(entry, storeFolder)) item.addresses.add(address)
   }
   for (const { address, owner } of leases) {
     if (owner && !spares(owner)) at(owner).addresses.add(address)
@@ -180,7 +195,17 @@ function collect(
     if (labelled?.network !== netconf.name || spares(labelled) || !isOwnLink(link, labelled)) continue
     at(labelled).links.push(link.name)
   }
-  return [...found.values()].map((item) => ({ ...item, addresses: [...item.addresses] }))
+  return [...found.values()].map(({ entry, ...item }) => ({
+    ...item,
+    entry,
+    maker: entry ? makerOf(entry) : makerOfUnlisted(indexFolder, item.attachment),
+    addresses: [...item.addresses],
+  }))
+}
+
+/** Of an attachment that had no readable entry when the entries were listed; one that it has now is a later ADD's. */
+function makerOfUnlisted(indexFolder: string, attachment: Attachment): string {
+  return readEntry(indexFolder, keyOf(attachment)) === 'damaged' ? makerOf('damaged') : makerOf(undefined)
 }
 
 /** Rules of this network whose attachment nothing else knows any more. They are only garbage where there is a list. */

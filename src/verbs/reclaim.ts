@@ -3,14 +3,13 @@
  * would run out of addresses: nobody sends DEL for those pods.
  */
 import * as engine from '#engine'
-import { isAlone } from '../core/kinds/host-route.ts'
 import { type IndexEntry, listEntries, makerOf } from '../host/index-files.ts'
 import { isOwner } from '../host/store.ts'
 import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
 import { isEntryDead, type Network } from './call.ts'
 import { freeForgotten, noteOf, type Reclaimed, type Wanted } from './forgotten.ts'
 import { isOthers } from './others.ts'
-import { addressesOf, masquerades, withoutPrefix } from './victims.ts'
+import { addressesOf, masquerades, routesOf, withoutPrefix } from './victims.ts'
 
 /**
  * Frees what is provably dead: attachments of the index whose namespace and host end are gone; reservations that the
@@ -35,8 +34,6 @@ async function freeDead(network: Network, dead: readonly IndexEntry[]): Promise<
       .filter(({ masquerade }) => masquerade === 'iptables')
       .map(async (entry) => (await import('./nat.ts')).natRemovals(entry, entry.addresses)),
   )
-  const routes = remains.flatMap((one) => one.routes)
-  if (routes.length > 0) also.push((await import('../host/host-routes.ts')).routeRemovals(routes))
   const victims = remains.map(({ victim }) => victim)
   throwFailures(await sweep(victims, network, { also: also.flat() }), 'reclaiming')
   const notes = remains.flatMap(({ victim, own }) =>
@@ -56,12 +53,12 @@ function remainsOf(network: Network, entry: IndexEntry) {
     addresses,
     links: [],
     elements: entry.elements.filter((element) => !masquerades(element, (address) => others.has(address))),
+    routes: routesOf(entry).filter(({ cidr }) => !others.has(withoutPrefix(cidr))),
     // An ADD of it that has begun since keeps what it has claimed.
     maker: makerOf(entry),
   }
   return {
     victim,
     own: addresses.filter((address) => !others.has(address)),
-    routes: entry.addresses.filter((cidr) => isAlone(cidr) && !others.has(withoutPrefix(cidr))),
   }
 }

@@ -6,6 +6,7 @@ import { line } from '../core/line.ts'
 import { elementsOf, type Step } from '../core/plan.ts'
 import type { Of } from '../core/resource.ts'
 import { listIfThere } from '../host/files.ts'
+import type { NodeRoute } from '../host/host-routes.ts'
 import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasLink } from '../host/machine.ts'
@@ -24,8 +25,9 @@ export async function undo(call: Call, { assigned, entry }: Claim, steps: readon
     addresses: assigned.map(({ cidr }) => formatIp(cidr.ip)),
     links: hasMadeVeth && hasLink(call.hostVeth) ? [call.hostVeth] : [],
     elements,
+    routes: routesMade(steps, entry.bridge),
   }
-  const failures = await sweep([victim], call, { also: [...(await natUndo(steps)), ...(await routeUndo(steps))] })
+  const failures = await sweep([victim], call, { also: await natUndo(steps) })
   for (const failure of failures) noteOf(failure)
   const added = steps.flatMap(({ resource, isNew }) => (isNew ? [resource] : []))
   const gateway = added.find((resource) => resource.kind === 'vlanGateway')
@@ -44,11 +46,9 @@ async function natUndo(steps: readonly Step[]): Promise<readonly (() => Promise<
   return (await import('./nat.ts')).natRemovals(first.attachment, addresses, UNDO_WAIT)
 }
 
-async function routeUndo(steps: readonly Step[]): Promise<readonly (() => Promise<void>)[]> {
+function routesMade(steps: readonly Step[], bridge: string): readonly NodeRoute[] {
   const made = steps.flatMap(({ resource }) => (resource.kind === 'hostRoute' ? [resource] : []))
-  if (made.length === 0) return []
-  const cidrs = made.map(({ address }) => formatCidr({ ip: address, prefix: widthOf(address.family) }))
-  return (await import('../host/host-routes.ts')).routeRemovals(cidrs)
+  return made.map(({ address }) => ({ cidr: formatCidr({ ip: address, prefix: widthOf(address.family) }), bridge }))
 }
 
 export function noteOf(failure: unknown): void {

@@ -1,4 +1,5 @@
 /** Finds out what belongs to an attachment: by the index, else by store, labels and rules. */
+import type { NetConf } from '../cni/netconf.ts'
 import {
   type Attachment,
   hostVethOf,
@@ -10,8 +11,10 @@ import {
   readableOf,
 } from '../core/attachment.ts'
 import { withoutPrefix } from '../core/ip.ts'
-import { setPrefix, TABLE } from '../core/kinds/masquerade.ts'
+import { isAlone } from '../core/kinds/host-route.ts'
+import { masqueradedBy, setPrefix, TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../core/resource.ts'
+import type { NodeRoute } from '../host/host-routes.ts'
 import { type IndexEntry, makerOf, readEntry } from '../host/index-files.ts'
 import { isEmpty, isOwner, type Lease, readLeases, readOwner } from '../host/store.ts'
 import type { Victim } from '../host/sweep.ts'
@@ -108,8 +111,21 @@ export function isSetOf(set: string, network: string): boolean {
 
 /** Does an element masquerade one of these addresses? Its comment may be a former owner's; the address tells. */
 export function masquerades(element: string, isHeld: (address: string) => boolean): boolean {
-  const [, table, , address = ''] = element.split(' ')
-  return table === TABLE && isHeld(address)
+  const address = masqueradedBy(element)
+  return address !== undefined && isHeld(address)
+}
+
+/** The node's routes to addresses that are a subnet of their own. */
+export function routesOf({ addresses, bridge }: Pick<IndexEntry, 'addresses' | 'bridge'>): readonly NodeRoute[] {
+  return addresses.filter(isAlone).map((cidr) => ({ cidr, bridge }))
+}
+
+/** The same of what was traced. Where the index does not tell, each of the addresses may have one. */
+export function routesTo({ entry, addresses }: Traced, { isGateway, bridge }: NetConf): readonly NodeRoute[] {
+  if (entry?.done) return routesOf(entry)
+  if (!isGateway) return []
+  const cidrs = addresses.map((address) => `${address}/${address.includes(':') ? 128 : 32}`)
+  return routesOf({ addresses: cidrs, bridge: entry?.bridge ?? bridge })
 }
 
 /** The elements of a network that belong to none of these attachments. */

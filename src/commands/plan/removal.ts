@@ -1,9 +1,8 @@
 /** What a DEL or a GC would remove. */
 import type { Request } from '../../cni/request.ts'
-import { routeDeletion } from '../../core/kinds/host-route.ts'
 import { deletionOf } from '../../core/kinds/masquerade.ts'
 import { removalOf } from '../../core/nat.ts'
-import { readHostRoutes } from '../../host/host-routes.ts'
+import { readHostRoutes, removalLines } from '../../host/host-routes.ts'
 import { readNat } from '../../host/iptables.ts'
 import { hasInetNat } from '../../host/machine.ts'
 import { readRules } from '../../host/nft-tables.ts'
@@ -11,7 +10,7 @@ import type { Victim } from '../../host/sweep.ts'
 import { lookUpTool } from '../../host/tools.ts'
 import { callOf, networkOf } from '../../verbs/call.ts'
 import { findGarbage } from '../../verbs/garbage.ts'
-import { elementsNamed, isOwnLink, trace, victimOf } from '../../verbs/victims.ts'
+import { elementsNamed, isOwnLink, routesTo, trace, victimOf, withoutPrefix } from '../../verbs/victims.ts'
 import { readAllLinks } from '../repair/look.ts'
 import type { PlannedStep } from './report.ts'
 
@@ -21,7 +20,8 @@ export async function planOfDel(request: Request): Promise<readonly PlannedStep[
   const link = (await readAllLinks()).get(call.hostVeth)
   const named = lookUpTool('nft') === undefined ? [] : elementsNamed(await readRules(hasInetNat()), call.attachment)
   const elements = [...new Set([...(traced.entry?.elements ?? []), ...named])]
-  const victim = victimOf(traced, isOwnLink(link, call.attachment) ? [call.hostVeth] : [], elements)
+  const links = isOwnLink(link, call.attachment) ? [call.hostVeth] : []
+  const victim = { ...victimOf(traced, links, elements), routes: routesTo(traced, call.netconf) }
   return [...stepsOf([victim]), ...(await natSteps(victim)), ...(await routeSteps([victim]))]
 }
 
@@ -55,14 +55,11 @@ async function natSteps({ attachment, addresses }: Victim): Promise<readonly Pla
 
 /** Of the node, to addresses that are a subnet of their own. */
 async function routeSteps(victims: readonly Victim[]): Promise<readonly PlannedStep[]> {
-  const gone = new Set(victims.flatMap(({ addresses }) => addresses))
-  const destinations = [...(await readHostRoutes())].map((route) => route.split(' ')[0] ?? '')
-  return destinations
-    .filter((address) => gone.has(address))
-    .map((address) => {
-      const cidr = `${address}/${address.includes(':') ? 128 : 32}`
-      return step(`route of the node to ${address}`, [`ip ${routeDeletion(cidr)}`])
-    })
+  const lines = removalLines(
+    await readHostRoutes(),
+    victims.flatMap(({ routes = [] }) => routes),
+  )
+  return lines.map((line) => step(`route of the node to ${withoutPrefix(line.split(' ')[2] ?? '')}`, [`ip ${line}`]))
 }
 
 /** In the order of a sweep: links and rules, then what they used. */

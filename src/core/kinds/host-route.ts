@@ -15,7 +15,7 @@ export const hostRoute: Kind<Of<'hostRoute'>> = {
   create: ({ address, device }) => [
     { tool: 'ip', on: 'host', line: line`route replace ${cidrOf(address)} dev ${device} proto ${PROTOCOL}` },
   ],
-  remove: ({ address }) => [{ tool: 'ip', on: 'host', line: routeDeletion(cidrOf(address)) }],
+  remove: ({ address, device }) => [{ tool: 'ip', on: 'host', line: routeDeletion(cidrOf(address), device) }],
 }
 
 function cidrOf(address: Ip): string {
@@ -23,8 +23,8 @@ function cidrOf(address: Ip): string {
 }
 
 /** @param cidr of full length. The line fails where there is no such route of Pontoon's. */
-export function routeDeletion(cidr: string): string {
-  return line`route del ${cidr} proto ${PROTOCOL}`
+export function routeDeletion(cidr: string, device: string): string {
+  return line`route del ${cidr} dev ${device} proto ${PROTOCOL}`
 }
 
 /** Is the subnet of this address, with its prefix length, the address alone? */

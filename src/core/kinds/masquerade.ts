@@ -35,6 +35,12 @@ export function elementOf(want: Of<'masquerade'>): string {
   return `${setOf(want)} ${formatIp(want.address)}`
 }
 
+/** The address that an element masquerades; undefined when it does something else. Its comment may be a former owner's. */
+export function masqueradedBy(element: string): string | undefined {
+  const [, table, , address] = element.split(' ')
+  return table === TABLE ? address : undefined
+}
+
 /** Deleting what is not there is an error to nft, adding what is there is none: so both, in one transaction. */
 export function deletionOf(element: string): readonly string[] {
   const [family, table, set, ...key] = element.split(' ')
