@@ -1,11 +1,40 @@
 /** What crashes and reboots leave: reservations of the dead are given back, those of the living never. */
+import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
-import { openLab } from './lab.ts'
+import { type Lab, openLab } from './lab.ts'
 import { addresses, age, leftovers, marksOf, STORE, store } from './observe.ts'
-import { add, addressesOf, BRIDGE, callPlugin, check, conf, del, dualStack, expectFault } from './plugin.ts'
+import {
+  add,
+  addressesOf,
+  BRIDGE,
+  callPlugin,
+  check,
+  conf,
+  del,
+  dualStack,
+  expectFault,
+  startPlugin,
+} from './plugin.ts'
 
 const two = conf({ ipam: { ranges: [[{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.2', rangeEnd: '10.9.0.3' }]] } })
+const single = conf({ ipam: { ranges: [[{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.2', rangeEnd: '10.9.0.2' }]] } })
+const INDEX = '/run/pontoon/t'
+const LONG_AGO = '2009-01-01'
+
+/** Waits until a plugin under strace has found the lock of the store taken; its process ID. */
+async function waiting(lab: Lab): Promise<string> {
+  for (let tries = 0; tries < 500; tries++) {
+    const trace = `${lab.root}/run/trace`
+    if (existsSync(trace)) {
+      const [, pid] = /^(\d+) .*mkdir.*\/lock\.lock.*EEXIST/m.exec(readFileSync(trace, 'utf8')) ?? []
+      if (pid) return pid
+    }
+    await sleep(10)
+  }
+  throw new Error('nobody waits for the lock')
+}
 
 forEachExecutable((executable) => {
   test('when no address is left, those of the dead are given back', async () => {
@@ -70,6 +99,70 @@ forEachExecutable((executable) => {
     const done = callPlugin(lab, 'ADD', { id: 'pod-a', netns: lab.netns('a'), conf: two })
     if (make.includes('gone')) expectFault(done, { code: 100 })
     else expect(done).toMatchObject({ status: 0 })
+  })
+
+  test('of two first ADDs of a boot, the one that waited does not free what the other took over meanwhile', async () => {
+    const lab = await openLab(executable)
+    const [folder, netns] = [`${STORE}/t`, lab.netns('a')]
+    lab.must('sh', '-ec', `mkdir -p ${folder}/lock.lock; printf 'pod-b\\r\\neth0' >${folder}/10.9.0.2`)
+    lab.must('touch', '-d', LONG_AGO, `${folder}/10.9.0.2`)
+    const under = ['strace', '-f', '-qq', '-o', '/run/trace', '-e', 'trace=mkdir,mkdirat', '-e', 'signal=none']
+    const first = startPlugin(lab, 'ADD', { id: 'pod-a', netns, conf: single, under })
+    const pid = await waiting(lab)
+    process.kill(Number(pid), 'SIGSTOP')
+    lab.must('rmdir', `${folder}/lock.lock`)
+    const other = add(lab, 'b', single)
+    // As it is before its ADD has come to the last thing that it notes.
+    lab.must('rm', `${INDEX}/10.9.0.2`)
+    process.kill(Number(pid), 'SIGCONT')
+    expectFault(await first, { code: 100 })
+    expect(store(lab)).toEqual({ '10.9.0.2': 'pod-b\r\neth0' })
+    expect(check(lab, other)).toMatchObject({ status: 0 })
+  })
+
+  const losses = [
+    { name: 'lost', damage: (lab: Lab) => lab.must('rm', '-r', '/run/pontoon') },
+    {
+      name: 'damaged',
+      damage(lab: Lab) {
+        const folder = `${lab.root}${INDEX}`
+        for (const entry of readdirSync(folder).filter((name) => /^[0-9a-f]{32}$/.test(name)))
+          truncateSync(`${folder}/${entry}`)
+      },
+    },
+  ]
+  test.each(losses)(
+    'the clock was set forward and the index is $name: a living pod keeps its address',
+    async (loss) => {
+      const lab = await openLab(executable)
+      const one = add(lab, 'a', single)
+      lab.must('touch', '-d', LONG_AGO, `${STORE}/t/10.9.0.2`)
+      loss.damage(lab)
+      const next = { id: 'pod-b', netns: lab.netns('b'), conf: single }
+      expectFault(callPlugin(lab, 'ADD', next), { code: 100 })
+      expect(store(lab)).toEqual({ '10.9.0.2': 'pod-a\r\neth0' })
+      lab.must('ip', '-n', 'a', 'link', 'del', 'eth0')
+      expect(addressesOf(callPlugin(lab, 'ADD', next).json), 'without its port it is gone').toEqual(
+        addressesOf(one.result),
+      )
+    },
+  )
+
+  test('a dead attachment whose address another has by now: what serves that one stays', async () => {
+    const lab = await openLab(executable)
+    const alone = conf({ ipam: { ranges: [[{ subnet: '10.9.0.5/32', gateway: '10.9.0.1' }]] } })
+    add(lab, 'a', alone)
+    lab.must('ip', '-n', 'a', 'link', 'del', 'eth0')
+    lab.must('ip', 'netns', 'del', 'a')
+    lab.must('rm', `${STORE}/t/10.9.0.5`)
+    const other = add(lab, 'b', alone)
+    const entries = () => readdirSync(`${lab.root}${INDEX}`).filter((name) => /^[0-9a-f]{32}$/.test(name))
+    expect(entries()).toHaveLength(2)
+    const done = callPlugin(lab, 'ADD', { id: 'pod-c', netns: lab.netns('c'), conf: alone })
+    expectFault(done, { code: 100 })
+    expect(done.stderr).not.toContain('reclaimed')
+    expect(entries(), 'the dead one was cleared away').toHaveLength(1)
+    expect(check(lab, other)).toMatchObject({ status: 0 })
   })
 
   test('a repaired half: eth0 was taken away, and the same ADD again makes it anew', async () => {
