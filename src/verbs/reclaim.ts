@@ -4,12 +4,11 @@
  */
 import * as engine from '#engine'
 import { type IndexEntry, listEntries, makerOf } from '../host/index-files.ts'
-import { isOwner } from '../host/store.ts'
+import { isOwner, readOwner } from '../host/store.ts'
 import { sweep, throwFailures, type Victim } from '../host/sweep.ts'
 import { isEntryDead, type Network } from './call.ts'
 import { freeForgotten, noteOf, type Reclaimed, type Wanted } from './forgotten.ts'
-import { isOthers } from './others.ts'
-import { addressesOf, masquerades, routesOf, withoutPrefix } from './victims.ts'
+import { addressesOf, routesOf } from './victims.ts'
 
 /**
  * Frees what is provably dead: attachments of the index whose namespace and host end are gone; reservations that the
@@ -26,39 +25,33 @@ export async function reclaim(network: Network, wanted: Wanted = {}): Promise<Re
   return { ...forgotten, freed: forgotten.freed + freed }
 }
 
-/** How many addresses it freed. */
+/** How many addresses it freed. `sweep` leaves what serves somebody else who has one of them by now. */
 async function freeDead(network: Network, dead: readonly IndexEntry[]): Promise<number> {
-  const remains = dead.map((entry) => remainsOf(network, entry))
+  const victims = dead.map((entry): Victim => {
+    const addresses = addressesOf(entry, network.storeFolder)
+    const { elements } = entry
+    // An ADD of the same attachment that has begun since keeps what it has claimed: that is what the maker is for.
+    return {
+      attachment: entry,
+      owner: entry,
+      addresses,
+      links: [],
+      elements,
+      routes: routesOf(entry),
+      maker: makerOf(entry),
+    }
+  })
+  const notes = victims.flatMap(({ addresses, owner }) =>
+    addresses
+      .filter((address) => isOwner(readOwner(network.storeFolder, address) ?? owner, owner))
+      .map((address) => noteOf(address, `container ${owner.containerID}, which is gone`)),
+  )
   const also = await Promise.all(
     dead
       .filter(({ masquerade }) => masquerade === 'iptables')
       .map(async (entry) => (await import('./nat.ts')).natRemovals(entry, entry.addresses)),
   )
-  const victims = remains.map(({ victim }) => victim)
   throwFailures(await sweep(victims, network, { also: also.flat() }), 'reclaiming')
-  const notes = remains.flatMap(({ victim, own }) =>
-    own.map((address) => noteOf(address, `container ${victim.owner.containerID}, which is gone`)),
-  )
   engine.writeStderr(notes.join(''))
   return notes.length
-}
-
-/** What is left of a dead attachment, without what serves somebody else who has its address by now. */
-function remainsOf(network: Network, entry: IndexEntry) {
-  const others = new Set(entry.addresses.map(withoutPrefix).filter((address) => isOthers(network, address, entry)))
-  const addresses = addressesOf(entry, network.storeFolder)
-  const victim: Victim = {
-    attachment: entry,
-    owner: entry,
-    addresses,
-    links: [],
-    elements: entry.elements.filter((element) => !masquerades(element, (address) => others.has(address))),
-    routes: routesOf(entry).filter(({ cidr }) => !others.has(withoutPrefix(cidr))),
-    // An ADD of it that has begun since keeps what it has claimed.
-    maker: makerOf(entry),
-  }
-  return {
-    victim,
-    own: addresses.filter((address) => !others.has(address)),
-  }
 }
