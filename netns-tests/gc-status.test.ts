@@ -1,8 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
 import { type Json, openLab } from './lab.ts'
 import { age, files, leftovers, marksOf, packetFilter, STORE, snapshot, store } from './observe.ts'
-import { add, BRIDGE, callPlugin, check, conf, dualStack, expectFault } from './plugin.ts'
+import { add, BRIDGE, callPlugin, check, conf, del, dualStack, expectFault } from './plugin.ts'
 
 const valid = (...names: string[]) => names.map((name) => ({ containerID: `pod-${name}`, ifname: 'eth0' }))
 const LIST = 'cni.dev/valid-attachments'
@@ -134,6 +135,53 @@ forEachExecutable((executable) => {
         const lives = one === foreign || (kept.includes(one.id.slice(4)) && one.id !== 'pod-c')
         if (lives) expect(check(lab, one), one.id).toMatchObject({ status: 0 })
       }
+    })
+  })
+
+  describe('GC goes on', () => {
+    const nothingStays = { [LIST]: [] }
+
+    test('without the packet filter: all else is removed, and the entry of who has something there stays', async () => {
+      const lab = await openLab(executable)
+      const plain = conf({ ipMasq: false, name: 'u', bridge: 'br-u', ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } })
+      const masqueraded = conf({ ipMasqBackend: 'nftables' })
+      const all = [add(lab, 'a', masqueraded), add(lab, 'b', plain)]
+      const gc = (config: Json) => callPlugin(lab, 'GC', { conf: { ...config, ...nothingStays }, ifname: '' })
+      lab.must('sh', '-ec', 'mount --bind /bin/false "$(readlink -f "$(command -v nft)")"')
+      expectFault(gc(plain), { code: 102, about: /nft/ })
+      expect(store(lab, 'u')).toEqual({})
+      expectFault(gc(masqueraded), { code: 102, about: /nft/ })
+      expect(Object.keys(store(lab))).toEqual(['10.9.0.2'])
+      expect(lab.ip('-j link show type veth')).toEqual([])
+      lab.must('sh', '-ec', 'umount "$(readlink -f "$(command -v nft)")"')
+      expect(gc(masqueraded)).toMatchObject({ status: 0 })
+      expect(leftovers(lab, ...marksOf(...all)).filter((line) => line !== `store ${STORE}/u/`)).toEqual([])
+    })
+
+    test('while an ADD takes over what it has looked at: that one keeps all that it has', async () => {
+      const lab = await openLab(executable)
+      const config = conf()
+      const [one, other] = [add(lab, 'a', config), add(lab, 'b', config)]
+      lab.must('ip', '-n', 'a', 'link', 'del', 'eth0')
+      const env = `CNI_COMMAND=ADD CNI_CONTAINERID=${one.id} CNI_IFNAME=eth0 CNI_NETNS=/run/netns/a CNI_PATH=/opt/cni/bin`
+      const again = `${env} /opt/cni/bin/pontoon </run/conf >/run/result || exit 1`
+      writeFileSync(`${lab.root}/run/conf`, JSON.stringify(config))
+      // The first `ip` of GC is started when the index has been looked at, and waits for the ADD.
+      const ip = `#!/bin/sh\nif [ -e /run/once ]; then rm /run/once; ${again}; fi\nexec /run/real-ip "$@"\n`
+      writeFileSync(`${lab.root}/run/ip`, ip, { mode: 0o755 })
+      writeFileSync(`${lab.root}/run/once`, '')
+      lab.must(
+        'sh',
+        '-ec',
+        'real=$(readlink -f "$(command -v ip)"); cp "$real" /run/real-ip; mount --bind /run/ip "$real"',
+      )
+      expect(callPlugin(lab, 'GC', { conf: { ...config, ...nothingStays }, ifname: '' })).toMatchObject({ status: 0 })
+      const result = JSON.parse(readFileSync(`${lab.root}/run/result`, 'utf8'))
+      expect(check(lab, { ...one, result })).toMatchObject({ status: 0 })
+      expect(Object.keys(store(lab))).toEqual(['10.9.0.2'])
+      expect(leftovers(lab, ...marksOf(other)).filter((line) => line.startsWith('packet'))).toEqual([])
+      del(lab, one)
+      expect(leftovers(lab, ...marksOf(one, other))).toEqual([])
     })
   })
 

@@ -4,7 +4,7 @@ import { end, putConf, tool, toolJson } from './commands.ts'
 import { forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
 import { byReference, openMixedLab } from './mixed.ts'
-import { leftovers, marksOf } from './observe.ts'
+import { leftovers, marksOf, packetFilter, STORE, store } from './observe.ts'
 import { add, BRIDGE, callPlugin, check, conf, del, expectFault } from './plugin.ts'
 import { REFERENCE } from './reference.ts'
 
@@ -77,6 +77,42 @@ forEachExecutable((executable) => {
       const gc = { conf: { ...alone(), 'cni.dev/valid-attachments': [] }, ifname: '', ...call }
       expect(callPlugin(lab, 'GC', gc)).toMatchObject({ status: 0 })
       expect(routes(lab)).toEqual([])
+    })
+
+    test.each(['DEL', 'GC'])(
+      'keeps route and masquerading when a former holder of its address goes by %s',
+      async (verb) => {
+        const lab = await openLab(executable)
+        const range = [[{ subnet: '10.7.0.5/32', gateway: '10.7.0.1' }]]
+        const config = { ...conf({ ipMasqBackend: 'nftables' }), ipam: { type: 'host-local', ranges: range } }
+        const former = add(lab, 'a', config)
+        // As a removal leaves it that was killed before it removed the entry.
+        lab.must('sh', '-ec', `ip -n a link del eth0; rm ${STORE}/t/10.7.0.5`)
+        const one = add(lab, 'b', config)
+        const before = [routes(lab), packetFilter(lab), store(lab)]
+        expect(routes(lab)).toEqual([BOTH[0]])
+        if (verb === 'DEL') del(lab, former)
+        else {
+          const valid = { 'cni.dev/valid-attachments': [{ containerID: one.id, ifname: 'eth0' }] }
+          expect(callPlugin(lab, 'GC', { conf: { ...config, ...valid }, ifname: '' })).toMatchObject({ status: 0 })
+        }
+        expect([routes(lab), packetFilter(lab), store(lab)]).toEqual(before)
+        expect(check(lab, one)).toMatchObject({ status: 0 })
+        del(lab, one)
+        expect(routes(lab)).toEqual([])
+        // The address is in the set's name, too, which stays.
+        expect(leftovers(lab, former.id, one.id)).toEqual([])
+      },
+    )
+
+    test('on another bridge keeps its route to the same address', async () => {
+      const lab = await openLab(executable)
+      const one = add(lab, 'a', alone({ ipMasq: false }), call)
+      add(lab, 'b', alone({ ipMasq: false, name: 'u', bridge: 'br-u' }), call)
+      const before = routes(lab)
+      expect(before).toEqual(BOTH.map((line) => line.replace(BRIDGE, 'br-u')))
+      del(lab, one, call)
+      expect(routes(lab)).toEqual(before)
     })
 
     test('of an ADD that fails, it is taken back', async () => {

@@ -29,11 +29,13 @@ export async function del(request: Request): Promise<void> {
   const own = isOwnLink(links.get(call.hostVeth), call.attachment) ? [call.hostVeth] : []
   const also: Removal[] = []
   const look = once(async () => (await import('../host/nft-tables.ts')).openTables())
-  const known = await orLater(() => elements(traced, call, look), traced.entry?.elements ?? [], also)
+  const known = await orLater(() => elements(traced, call, look), undefined, also)
   const foreign = await orLater(() => beyondIndex(traced, call, also, look), [], also)
   const victim = {
-    ...victimOf(traced, [...new Set([...own, ...foreign])], known),
+    ...victimOf(traced, [...new Set([...own, ...foreign])], known ?? traced.entry?.elements ?? []),
     routes: routesTo(traced, call.netconf),
+    // The reservation leads to them the next time.
+    isPartial: known === undefined,
   }
   throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
 }
