@@ -90,7 +90,7 @@ async function collect(
   isApplied: boolean,
 ): Promise<GarbageOf> {
   const bounded = { ...network, netconf: { ...network.netconf, validAttachments: valid } }
-  const { victims, also, forgotten } = await look(bounded)
+  const { victims, also, forgotten } = await look(bounded, isApplied)
   const failures: unknown[] = []
   const isOver = valid?.length === 0
   if (isApplied) {
@@ -107,8 +107,10 @@ async function collect(
   return { network: network.name, items: itemsOf(victims, forgotten), failures: failures.map(textOf), isOver }
 }
 
-async function look(network: NodeNetwork) {
-  const { victims, also } = await findGarbage(network)
+async function look(network: NodeNetwork, isApplied = false) {
+  const { victims, also, problem } = await findGarbage(network)
+  // Who only lists would list too little.
+  if (problem !== undefined && !isApplied) throw problem
   const taken = new Set(victims.flatMap(({ addresses }) => addresses))
   const isBounded = network.netconf.validAttachments !== undefined
   const forgotten = isBounded ? [] : (await findForgotten(network)).filter(({ address }) => !taken.has(address))

@@ -1,10 +1,10 @@
 import type { Request } from '../cni/request.ts'
-import { type Attachment, keyOf, parseLabel } from '../core/attachment.ts'
+import type { Attachment } from '../core/attachment.ts'
 import { TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { listIfThere } from '../host/files.ts'
 import { lessHeld } from '../host/held.ts'
-import { type IndexEntry, listEntries, listEntriesElsewhere, makerOf, readEntry } from '../host/index-files.ts'
+import { type IndexEntry, listEntries, listEntriesElsewhere } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { mayHaveNat } from '../host/iptables.ts'
 import { hasInetNat } from '../host/machine.ts'
@@ -14,13 +14,11 @@ import { openSession } from '../host/session.ts'
 import { type Lease, readLeases } from '../host/store.ts'
 import type { Victim } from '../host/sweep.ts'
 import { isEntryDead, isMakerAlive, type Network } from './call.ts'
+import { collect, type Spares } from './collect.ts'
 import type { Ground } from './foreign-gc.ts'
-import { addressesOf, elementFinder, elementsBut, isOwnLink, routesOf, victimOf, withoutPrefix } from './victims.ts'
+import { elementFinder, elementsBut, routesOf, victimOf, withoutPrefix } from './victims.ts'
 
 const FAMILIES = [4, 6] as const
-
-/** Is this attachment to be spared? */
-type Spares = (attachment: Pick<Attachment, 'containerID' | 'ifname'>) => boolean
 
 export interface Garbage {
   readonly victims: readonly Victim[]
@@ -28,6 +26,8 @@ export interface Garbage {
   readonly also: readonly (() => Promise<void>)[]
   /** Addresses whose files name no owner. */
   readonly nobodys: readonly string[]
+  /** Why the packet filter could not be looked at. It is among the failures of a sweep. */
+  readonly problem: unknown
 }
 
 /**
@@ -56,7 +56,7 @@ export async function findGarbage(network: Network): Promise<Garbage> {
   const foreign = await ofReference({ netconf, victims, spared: named, kept: kept.held, tables }, also)
   const others = named ? orphans(network, masquerade, victims, named).map((one) => lessHeld(one, isKept)) : []
   const nobodys = leases.flatMap(({ address, owner }) => (owner ? [] : [address]))
-  return { victims: [...victims, ...others, ...foreign], also, nobodys }
+  return { victims: [...victims, ...others, ...foreign], also, nobodys, problem: failure?.cause }
 }
 
 /** What the packet filter has. When it can't be looked at, that is a failure of its own, and all else is done. */
@@ -145,67 +145,6 @@ function sparing(
   const ids = new Set(valid.map(({ containerID }) => containerID))
   // A file of the oldest format names the container alone.
   return (attachment) => spared.has(key(attachment)) || (attachment.ifname === '' && ids.has(attachment.containerID))
-}
-
-interface Found {
-  readonly entry: IndexEntry | undefined
-  /** As `makerOf` says: an ADD that begins from now on keeps what it claims. */
-  readonly maker: string
-  readonly attachment: Attachment
-  readonly addresses: readonly string[]
-  readonly links: readonly string[]
-}
-
-interface Seen {
-  readonly entries: readonly IndexEntry[]
-  readonly leases: readonly Lease[]
-  readonly links: ReadonlyMap<string, SeenLink>
-}
-
-/** Every attachment that index, store or a link's label names and that is not spared, once. */
-function collect(
-  { netconf, storeFolder, indexFolder }: Network,
-  { entries, leases, links }: Seen,
-  spares: Spares,
-): readonly Found[] {
-  interface Item extends Pick<Found, 'attachment'> {
-    entry?: IndexEntry
-    readonly addresses: Set<string>
-    readonly links: string[]
-  }
-  const found = new Map<string, Item>()
-  const at = ({ containerID, ifname }: Pick<Attachment, 'containerID' | 'ifname'>) => {
-    const key = `${containerID}\n${ifname}`
-    const attachment = { network: netconf.name, containerID, ifname }
-    const item: Item = found.get(key) ?? { attachment, addresses: new Set(), links: [] }
-    found.set(key, item)
-    return item
-  }
-  for (const entry of entries) {
-    if (spares(entry)) continue
-    const item = at(entry)
-    item.entry = entry
-    for (const address of addressesOf(entry, storeFolder)) item.addresses.add(address)
-  }
-  for (const { address, owner } of leases) {
-    if (owner && !spares(owner)) at(owner).addresses.add(address)
-  }
-  for (const link of links.values()) {
-    const labelled = parseLabel(link.alias)
-    if (labelled?.network !== netconf.name || spares(labelled) || !isOwnLink(link, labelled)) continue
-    at(labelled).links.push(link.name)
-  }
-  return [...found.values()].map(({ entry, ...item }) => ({
-    ...item,
-    entry,
-    maker: entry ? makerOf(entry) : makerOfUnlisted(indexFolder, item.attachment),
-    addresses: [...item.addresses],
-  }))
-}
-
-/** Of an attachment that had no readable entry when the entries were listed; one that it has now is a later ADD's. */
-function makerOfUnlisted(indexFolder: string, attachment: Attachment): string {
-  return readEntry(indexFolder, keyOf(attachment)) === 'damaged' ? makerOf('damaged') : makerOf(undefined)
 }
 
 /** Rules of this network whose attachment nothing else knows any more. They are only garbage where there is a list. */

@@ -27,7 +27,8 @@ export async function planOfDel(request: Request): Promise<readonly PlannedStep[
 
 export async function planOfGc({ netconf }: Request): Promise<readonly PlannedStep[]> {
   if (netconf.disableGC) return []
-  const { victims } = await findGarbage(networkOf(netconf))
+  const { victims, problem } = await findGarbage(networkOf(netconf))
+  if (problem !== undefined) throw problem
   const steps = [...stepsOf(victims)]
   for (const victim of victims) steps.push(...(await natSteps(victim)))
   return [...steps, ...(await routeSteps(victims))]
