@@ -32,15 +32,14 @@ export const optRoutes = opt(v.array(route, 'a list of routes'))
 
 export const optDns = opt(keyed({ nameservers: optTexts, domain: optText, search: optTexts, options: optTexts }))
 
-const optLog = () =>
-  opt(
-    v.pipe(
-      text,
-      v.check((value) => value === 'journal' || isSafePath(value), 'an absolute path without .., or "journal"'),
-    ),
-  )
+const optLog = opt(
+  v.pipe(
+    text,
+    v.check((value) => value === 'journal' || isSafePath(value), 'an absolute path without .., or "journal"'),
+  ),
+)
 
-const optPath = () => opt(v.pipe(text, v.check(isSafePath, 'an absolute path without ..')))
+const optPath = opt(v.pipe(text, v.check(isSafePath, 'an absolute path without ..')))
 
 /** Keys of `ipam` when it is host-local's. Those of a range at this level are the form with a single range. */
 export const ipamSchema = keyed({
@@ -53,37 +52,31 @@ export const ipamSchema = keyed({
   ranges: optRangeSets,
   routes: optRoutes,
   resolvConf: optText,
-  dataDir: optPath(),
+  dataDir: optPath,
 })
 
-const optBridge = () =>
-  opt(
-    v.pipe(
-      text,
-      v.check(
-        (value) => linkNameProblem(value) === undefined,
-        ({ input }) => `the name of a network interface (this one ${linkNameProblem(input)})`,
-      ),
+const optBridge = opt(
+  v.pipe(
+    text,
+    v.check(
+      (value) => linkNameProblem(value) === undefined,
+      ({ input }) => `the name of a network interface (this one ${linkNameProblem(input)})`,
     ),
-  )
+  ),
+)
 
-const optBackend = () =>
-  opt(
-    v.pipe(
-      text,
-      v.check((value) => value === 'iptables' || value === 'nftables', '"iptables" or "nftables"'),
-    ),
-  )
+const optBackend = opt(
+  v.pipe(
+    text,
+    v.check((value) => value === 'iptables' || value === 'nftables', '"iptables" or "nftables"'),
+  ),
+)
 
-const optTrunk = () => {
-  const vlan = opt(whole(1, 4094))
-  return opt(v.array(keyed({ minID: vlan, maxID: vlan, id: vlan }), 'a list of VLANs'))
-}
+const optVlan = opt(whole(1, 4094))
+const optTrunk = opt(v.array(keyed({ minID: optVlan, maxID: optVlan, id: optVlan }), 'a list of VLANs'))
 
-const optAttachments = () => {
-  const attachment = keyed({ containerID: text, ifname: text }, 'an object with containerID and ifname')
-  return opt(longList(attachment, 'a list of attachments', isAttachment))
-}
+const attachment = keyed({ containerID: text, ifname: text }, 'an object with containerID and ifname')
+const attachments = opt(longList(attachment, 'a list of attachments', isAttachment))
 
 /** Exactly as it is to be written; further keys are never read. */
 function isAttachment(value: unknown): boolean {
@@ -91,11 +84,9 @@ function isAttachment(value: unknown): boolean {
   return typeof containerID === 'string' && containerID !== '' && typeof ifname === 'string' && ifname !== ''
 }
 
-const attachments = optAttachments()
-
 export const netConfSchema = keyed({
   type: optPluginName,
-  bridge: optBridge(),
+  bridge: optBridge,
   isGateway: optFlag,
   isDefaultGateway: optFlag,
   forceAddress: optFlag,
@@ -104,12 +95,12 @@ export const netConfSchema = keyed({
   ipMasq6: optFlag,
   ipMasqExclude: optTexts,
   snatTo: optTexts,
-  ipMasqBackend: optBackend(),
+  ipMasqBackend: optBackend,
   mtu: opt(whole(68, 65535, 0)),
   hairpinMode: optFlag,
   promiscMode: optFlag,
   vlan: opt(whole(1, 4094, 0)),
-  vlanTrunk: optTrunk(),
+  vlanTrunk: optTrunk,
   preserveDefaultVlan: optFlag,
   macspoofchk: optFlag,
   enabledad: optFlag,
@@ -123,7 +114,7 @@ export const netConfSchema = keyed({
   'cni.dev/valid-attachments': attachments,
   'cni.dev/attachments': attachments,
   disableGC: optFlag,
-  log: optLog(),
+  log: optLog,
 })
 
 export type RawNetConf = v.InferOutput<typeof netConfSchema>

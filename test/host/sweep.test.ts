@@ -8,12 +8,7 @@ import { attachment } from '../core/seen.ts'
 import { broken, folder, useTemporaryFolders } from './relocated.ts'
 import { files, followScripts, IP, NFT, script } from './scripted.ts'
 
-vi.mock('#engine', async () => {
-  const { engine: real } = await import('./relocated.ts')
-  const { engine: fake } = await import('./scripted.ts')
-  const stat: typeof real.stat = (path) => (/^\/(usr|proc)\//.test(path) ? fake.stat(path) : real.stat(path))
-  return { ...real, spawn: fake.spawn, sleep: fake.sleep, stat }
-})
+vi.mock('#engine', async () => (await import('./mixed.ts')).engine)
 followScripts()
 useTemporaryFolders()
 
