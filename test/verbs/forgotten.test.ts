@@ -13,14 +13,12 @@ import { netconf } from './netconf.ts'
 let meanwhile: () => void = () => {}
 
 vi.mock('#engine', async () => {
-  const { engine: real } = await import('../host/relocated.ts')
-  const { engine: fake } = await import('../host/scripted.ts')
-  const stat: typeof real.stat = (path) => (/^\/(usr|proc)\//.test(path) ? fake.stat(path) : real.stat(path))
-  const lock: typeof real.lock = async (path, options) => {
+  const { engine: mixed } = await import('../host/mixed.ts')
+  const lock: typeof mixed.lock = async (path, options) => {
     meanwhile()
-    return real.lock(path, options)
+    return mixed.lock(path, options)
   }
-  return { ...real, spawn: fake.spawn, stat, lock, writeStderr: () => {} }
+  return { ...mixed, lock, writeStderr: () => {} }
 })
 followScripts()
 useTemporaryFolders()
