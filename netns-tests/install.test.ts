@@ -22,7 +22,8 @@ const pontoon = (lab: Lab, ...words: readonly string[]): Done => {
 const install = (lab: Lab, ...words: readonly string[]): Done => pontoon(lab, 'install', '--dir', FOLDER, ...words)
 const uninstall = (lab: Lab): Done => pontoon(lab, 'uninstall', '--dir', FOLDER)
 const folder = (lab: Lab) => Object.keys(files(lab, FOLDER)).map((path) => path.slice(FOLDER.length + 1))
-const sums = (lab: Lab) => lab.must('sh', '-c', `cd ${FOLDER}; sha256sum *; ls -l | tail -n +2`)
+/** What each file is: content, and all that is known of it but when its names changed. */
+const sums = (lab: Lab) => lab.must('sh', '-c', `cd ${FOLDER}; sha256sum *; stat -c '%n %F %i %h %a %u %g %y' *`)
 const write = (lab: Lab, path: string, content: string) =>
   void lab.run(['sh', '-c', `mkdir -p "\${0%/*}"; cat >"$0"`, path], { stdin: content })
 
@@ -75,6 +76,17 @@ forEachExecutable((executable) => {
     }
     expect(callPlugin(lab, 'DEL', call)).toMatchObject({ status: 0 })
     expect(install(lab, '--as', 'bridge', '--as', 'host-local').status).toBe(0)
+    expect(uninstall(lab).status).toBe(0)
+    expect(sums(lab)).toBe(before)
+    // As an installation leaves it that is killed when it has kept a plugin, and not yet taken its name.
+    const killed = 'mv bridge.before-pontoon bridge; ln bridge bridge.before-pontoon'
+    for (const next of [() => install(lab, '--undo'), () => install(lab, '--as', 'bridge')]) {
+      expect(install(lab, '--as', 'bridge').status).toBe(0)
+      lab.must('sh', '-ec', `cd ${FOLDER}; ${killed}`)
+      expect(next()).toMatchObject({ status: 0, stderr: '' })
+      expect(folder(lab)).not.toContain('.bridge.before-pontoon')
+    }
+    expect(lab.must('readlink', `${FOLDER}/bridge`)).toBe('pontoon\n')
     expect(uninstall(lab).status).toBe(0)
     expect(sums(lab)).toBe(before)
   })

@@ -79,6 +79,12 @@ declare const native: {
     path: string,
     follow: boolean,
   ): readonly [mode: number, device: number, inode: number, size: number, modified: number] | number
+  /** The file's text; its bytes when they are not all ASCII; or `-errno`. */
+  read(path: string): string | ArrayBuffer | number
+  /** Opens, writes and closes a file: 0, or `-errno`. undefined, and nothing done, when the text is not all ASCII. */
+  write(path: string, flags: number, mode: number, text: string): number | undefined
+  /** Gives a file another name: 0, or `-errno`. */
+  link(path: string, name: string): number
 }
 
 /** Of scripts/build/main.c, while it makes the start image: takes the function that each process begins with. */

@@ -136,6 +136,8 @@ export interface Engine {
   copyFile(from: string, to: string, mode: number): void
   /** Makes a symbolic link, which need not lead anywhere; there must be nothing of its name (`EEXIST`). */
   makeLink(target: string, path: string): void
+  /** Gives a file another name; there must be nothing of that name (`EEXIST`). Not every file system can: `EPERM`. */
+  makeHardLink(from: string, path: string): void
   rename(from: string, to: string): void
   /** Removes a file (not a directory: `EISDIR` or `EPERM`). */
   removeFile(path: string): void

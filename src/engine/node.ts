@@ -10,6 +10,7 @@ export {
   createFile,
   listDirectory,
   makeDirectory,
+  makeHardLink,
   makeLink,
   openFile,
   overwriteFile,

@@ -15,6 +15,7 @@ export {
   createFile,
   listDirectory,
   makeDirectory,
+  makeHardLink,
   makeLink,
   openFile,
   overwriteFile,

@@ -106,6 +106,16 @@ export const checks: Readonly<Record<string, Check>> = {
     throws('ENOENT', () => engine.makeLink('else', `${directory}/none/link`))
     throws('EINVAL', () => engine.makeLink('a\0b', `${directory}/other`))
   },
+  'a file gets another name, and keeps what it is': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'text', 0o640)
+    engine.makeHardLink(`${directory}/a`, `${directory}/b`)
+    equal(engine.stat(`${directory}/b`), engine.stat(`${directory}/a`))
+    engine.removeFile(`${directory}/a`)
+    equal(engine.readFile(`${directory}/b`), 'text')
+    throws('EEXIST', () => engine.makeHardLink(`${directory}/b`, `${directory}/b`))
+    throws('ENOENT', () => engine.makeHardLink(`${directory}/a`, `${directory}/c`))
+    throws('EINVAL', () => engine.makeHardLink(`${directory}/b`, `${directory}/c\0d`))
+  },
   'renaming replaces the target': (engine, directory) => {
     engine.createFile(`${directory}/a`, 'new', 0o644)
     engine.createFile(`${directory}/b`, 'old', 0o644)

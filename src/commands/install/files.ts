@@ -36,20 +36,37 @@ export function placeName(folder: string, name: string): 'there' | 'made' | 'mad
 /** Takes a name away, or gives it back to what had it before. False when it is not ours any more. */
 export function removeName(folder: string, name: string): boolean {
   const path = `${folder}/${name}`
+  // An installation that was killed in between had kept it, and not come to take its name.
+  if (isKept(path)) return removeIfThere(backupOf(path))
   if (!isOurs(path) && isThere(path)) return false
   if (!putBack(path)) removeIfThere(path)
   return true
 }
 
-/** Keeps a copy of what is at this path, whole or not at all. */
+/** Keeps what is at this path, as it is: by another name of the same file, where the file system has such. */
 export function keep(path: string): boolean {
   if (!isThere(path)) return false
-  const target = linkAt(path)
-  place(backupOf(path), (draft) => {
+  if (!isKept(path)) place(backupOf(path), (draft) => linkOrCopy(path, draft))
+  return true
+}
+
+function linkOrCopy(path: string, draft: string): void {
+  try {
+    engine.makeHardLink(path, draft)
+  } catch (error) {
+    if (!isFileError(error)) throw error
+    const target = linkAt(path)
     if (target === undefined) engine.copyFile(path, draft, MODE)
     else engine.makeLink(target, draft)
-  })
-  return true
+  }
+}
+
+/** Are a path and its backup one file? */
+function isKept(path: string): boolean {
+  if (linkAt(path) !== undefined || linkAt(backupOf(path)) !== undefined) return false
+  const there = statIfThere(path)
+  const kept = statIfThere(backupOf(path))
+  return there !== undefined && there.device === kept?.device && there.inode === kept.inode
 }
 
 /** Renames the backup over the path. False when there is none. */

@@ -72,13 +72,13 @@ export function createFile(path: string, content: string, mode: number): void {
 
 export function overwriteFile(path: string, content: string): void {
   const flags = fs.constants.O_WRONLY | fs.constants.O_TRUNC
-  const descriptor = attempt('open', path, () => fs.openSync(path, flags))
+  const descriptor = attempt('write', path, () => fs.openSync(path, flags))
   writeAndClose(descriptor, path, content)
 }
 
 export function appendFile(path: string, content: string, mode: number): void {
   writeAndClose(
-    attempt('open', path, () => fs.openSync(path, 'a', mode)),
+    attempt('write', path, () => fs.openSync(path, 'a', mode)),
     path,
     content,
   )
@@ -127,6 +127,10 @@ function copyBytes(source: number, from: string, target: number, to: string): vo
 
 export function makeLink(target: string, path: string): void {
   attempt('link', path, () => fs.symlinkSync(target, path))
+}
+
+export function makeHardLink(from: string, path: string): void {
+  attempt('link', path, () => fs.linkSync(from, path))
 }
 
 export function rename(from: string, to: string): void {

@@ -5,12 +5,9 @@ import { checked, errnoName, plain } from './errno.ts'
 import { decode, encode } from './utf8.ts'
 
 export function readFile(path: string): string {
-  const descriptor = openFile(path)
-  try {
-    return readAll(descriptor, path, Number.MAX_SAFE_INTEGER)
-  } finally {
-    os.close(descriptor)
-  }
+  const content = native.read(plain(path))
+  if (typeof content === 'number') throw new FileError(errnoName(content), 'read', path)
+  return typeof content === 'string' ? content : decode(new Uint8Array(content))
 }
 
 /** Reads to the end, as text; more than `limit` bytes is `EFBIG`. */
@@ -51,20 +48,26 @@ function mayTryAgain(result: number): boolean {
 }
 
 export function createFile(path: string, content: string, mode: number): void {
-  const descriptor = checked(os.open(plain(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), 'create', path)
-  const failed = writeAndClose(descriptor, content)
-  if (failed < 0) os.remove(path)
-  checked(failed, 'write', path)
+  checked(writeFile(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, content), 'create', path)
 }
 
 export function overwriteFile(path: string, content: string): void {
-  const descriptor = checked(os.open(plain(path), os.O_WRONLY | os.O_TRUNC), 'open', path)
-  checked(writeAndClose(descriptor, content), 'write', path)
+  checked(writeFile(path, os.O_WRONLY | os.O_TRUNC, 0, content), 'write', path)
 }
 
 export function appendFile(path: string, content: string, mode: number): void {
-  const descriptor = checked(os.open(plain(path), os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode), 'open', path)
-  checked(writeAndClose(descriptor, content), 'write', path)
+  checked(writeFile(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode, content), 'write', path)
+}
+
+/** Answers with 0 or a negative errno. A file that it made itself, and could not fill, is removed again. */
+function writeFile(path: string, flags: number, mode: number, content: string): number {
+  const done = native.write(plain(path), flags, mode, content)
+  if (done !== undefined) return done
+  const descriptor = os.open(path, flags, mode)
+  if (descriptor < 0) return descriptor
+  const failed = writeAndClose(descriptor, content)
+  if (failed < 0 && (flags & os.O_EXCL) !== 0) os.remove(path)
+  return failed
 }
 
 /** A network file system may tell of a failed write only when the file is closed. */
@@ -110,6 +113,10 @@ export function makeLink(target: string, path: string): void {
   checked(os.symlink(plain(target), plain(path)), 'link', path)
 }
 
+export function makeHardLink(from: string, path: string): void {
+  checked(native.link(plain(from), plain(path)), 'link', path)
+}
+
 export function rename(from: string, to: string): void {
   checked(os.rename(plain(from), plain(to)), 'rename', from)
 }
@@ -146,8 +153,7 @@ export function listDirectory(path: string): readonly string[] {
 export function stat(path: string): FileStat {
   const found = native.stat(plain(path), true)
   if (typeof found === 'number') throw new FileError(errnoName(found), 'stat', path)
-  const [mode, device, inode, size, modified] = found
-  return { kind: kindOf(mode), device, inode, size, modified }
+  return { kind: kindOf(found[0]), device: found[1], inode: found[2], size: found[3], modified: found[4] }
 }
 
 function kindOf(mode: number): FileStat['kind'] {
