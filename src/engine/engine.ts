@@ -126,6 +126,8 @@ export interface Engine {
   writeStderr(text: string): void
 
   readFile(path: string): string
+  /** undefined where there is no such file (`ENOENT`, `ENOTDIR`): an answer of every day, and errors cost. */
+  readIfThere(path: string): string | undefined
   /** Creates a file that must not exist (`EEXIST`), mode `mode`, with this content. */
   createFile(path: string, content: string, mode: number): void
   /** Overwrites a file that exists (a sysctl, say): `ENOENT` when there is none. Nothing is created. */
@@ -149,6 +151,8 @@ export interface Engine {
   listDirectory(path: string): readonly string[]
   /** Follows symbolic links. */
   stat(path: string): FileStat
+  /** undefined where there is nothing (`ENOENT`, `ENOTDIR`). */
+  statIfThere(path: string): FileStat | undefined
   /** The target of a symbolic link. */
   readLink(path: string): string
   /** May this process write into this directory or file? Asks the kernel (access(2)), writes nothing. */

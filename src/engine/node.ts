@@ -15,11 +15,13 @@ export {
   openFile,
   overwriteFile,
   readFile,
+  readIfThere,
   readLink,
   removeDirectory,
   removeFile,
   rename,
   stat,
+  statIfThere,
 } from './node/files.ts'
 export { lock } from './node/lock.ts'
 export { spawn } from './node/spawn.ts'

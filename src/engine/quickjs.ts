@@ -20,11 +20,13 @@ export {
   openFile,
   overwriteFile,
   readFile,
+  readIfThere,
   readLink,
   removeDirectory,
   removeFile,
   rename,
   stat,
+  statIfThere,
 } from './quickjs/files.ts'
 export { lock } from './quickjs/lock.ts'
 export { spawn } from './quickjs/spawn.ts'

@@ -2,14 +2,7 @@
 import * as engine from '#engine'
 import { isFileError } from '../engine/engine.ts'
 
-/** The file's content, undefined when there is none. */
-export function readIfThere(path: string): string | undefined {
-  return ifThere(() => engine.readFile(path))
-}
-
-export function statIfThere(path: string) {
-  return ifThere(() => engine.stat(path))
-}
+export { readIfThere, statIfThere } from '#engine'
 
 /** The names in a directory; none when there is no directory. */
 export function listIfThere(path: string): readonly string[] {

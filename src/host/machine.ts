@@ -38,6 +38,14 @@ export function hasLink(name: string): boolean {
   return statIfThere(`/proc/sys/net/ipv4/conf/${name}`) !== undefined
 }
 
+/**
+ * The ifalias of a link; undefined when it has none, when there is no such link in /sys, or when that is missing or
+ * another namespace's. Needs no process.
+ */
+export function readAlias(name: string): string | undefined {
+  return readQuietly(`/sys/class/net/${name}/ifalias`) || undefined
+}
+
 const FORWARDING = '3' // BR_STATE_FORWARDING of linux/if_bridge.h
 
 /**

@@ -54,8 +54,8 @@ export function isSameNamespace(path: string, device: number, inode: number): bo
 /** All namespaces are files of one kernel file system: what has another device number is none. */
 function statNamespace(path: string, own: FileStat): FileStat | undefined {
   try {
-    const seen = engine.stat(path)
-    return seen.device === own.device ? seen : undefined
+    const seen = engine.statIfThere(path)
+    return seen?.device === own.device ? seen : undefined
   } catch (error) {
     if (isFileError(error)) return undefined
     throw error

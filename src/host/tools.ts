@@ -52,13 +52,16 @@ export const TOOL_ENV: Readonly<Record<string, string>> = { PATH: TOOL_FOLDERS.j
 
 /** The absolute path of a tool, undefined when it is in none of the folders. */
 export function lookUpTool(tool: Tool): string | undefined {
-  return TOOL_FOLDERS.map((folder) => `${folder}/${tool}`).find((path) => {
-    try {
-      return engine.stat(path).size > 0
-    } catch {
-      return false
-    }
-  })
+  for (const folder of TOOL_FOLDERS) if (isThere(`${folder}/${tool}`)) return `${folder}/${tool}`
+  return undefined
+}
+
+function isThere(path: string): boolean {
+  try {
+    return (engine.statIfThere(path)?.size ?? 0) > 0
+  } catch {
+    return false
+  }
 }
 
 /** What distributions call the package that has it. */

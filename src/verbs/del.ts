@@ -9,14 +9,14 @@ import { CODE, Fault } from '../core/fault.ts'
 import { line } from '../core/line.ts'
 import { readEntry } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
-import { hasInetNat, hasLink } from '../host/machine.ts'
+import { hasInetNat, hasLink, readAlias } from '../host/machine.ts'
 import { startNft } from '../host/nft.ts'
-import { openSession } from '../host/session.ts'
+import { openSession, type Session } from '../host/session.ts'
 import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { type Call, callOf, isMakerAlive } from './call.ts'
 import type { Look } from './foreign.ts'
-import { elementsNamed, isOwnLink, routesTo, type Traced, trace, victimOf } from './victims.ts'
+import { elementsNamed, isLabelOf, isOwnLink, routesTo, type Traced, trace, victimOf } from './victims.ts'
 
 type Removal = () => Promise<void>
 
@@ -25,8 +25,7 @@ export async function del(request: Request): Promise<void> {
   const traced = await traceSettled(call)
   const host = hasLink(call.hostVeth) ? openSession() : undefined
   const nft = (traced.entry?.elements.length ?? 0) > 0 ? startNft() : undefined
-  const links = host ? readLinks(await host.run([line`addr show dev ${call.hostVeth}`])) : new Map()
-  const own = isOwnLink(links.get(call.hostVeth), call.attachment) ? [call.hostVeth] : []
+  const own = host && (await isOwn(call, host)) ? [call.hostVeth] : []
   const also: Removal[] = []
   const look = once(async () => (await import('../host/nft-tables.ts')).openTables())
   const known = await orLater(() => elements(traced, call, look), undefined, also)
@@ -38,6 +37,14 @@ export async function del(request: Request): Promise<void> {
     isPartial: known === undefined,
   }
   throwFailures(await sweep([victim], call, { host, nft, also }), `DEL of container ${request.containerID}`)
+}
+
+/** By its name and its label, which can be read while `ip` starts. Where that says nothing, `ip` does. */
+async function isOwn({ hostVeth, attachment }: Call, host: Session): Promise<boolean> {
+  const alias = readAlias(hostVeth)
+  if (alias !== undefined && isLabelOf(alias, attachment)) return true
+  const links = readLinks(await host.run([line`addr show dev ${hostVeth}`]))
+  return isOwnLink(links.get(hostVeth), attachment)
 }
 
 /** Milliseconds to wait for an ADD of the same attachment that is under way. */

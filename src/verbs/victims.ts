@@ -147,9 +147,13 @@ export function elementsBut(seen: SeenMasquerade, network: string, spared: reado
  */
 export function isOwnLink(link: SeenLink | undefined, attachment: Attachment): boolean {
   if (link?.type !== 'veth' || link.name !== hostVethOf(keyOf(attachment))) return false
-  const { network, containerID, ifname } = attachment
+  return link.alias === undefined || isLabelOf(link.alias, attachment)
+}
+
+/** Does a label name this attachment? Its pod, behind that, is of no matter. */
+export function isLabelOf(alias: string, { network, containerID, ifname }: Attachment): boolean {
   const label = labelOf({ network, containerID, ifname })
-  return link.alias === undefined || link.alias === label || link.alias.startsWith(`${label}/`)
+  return alias === label || alias.startsWith(`${label}/`)
 }
 
 export function victimOf(traced: Traced, links: readonly string[], elements: readonly string[]): Victim {

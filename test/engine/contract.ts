@@ -124,6 +124,18 @@ export const checks: Readonly<Record<string, Check>> = {
     equal(engine.readFile(`${directory}/b`), 'new')
     throws('ENOENT', () => engine.rename(`${directory}/a`, `${directory}/b`))
   },
+  'what is not there is told by undefined, where that is an answer': (engine, directory) => {
+    engine.createFile(`${directory}/a`, 'ä', 0o644)
+    equal(engine.readIfThere(`${directory}/a`), 'ä')
+    equal(engine.statIfThere(`${directory}/a`), engine.stat(`${directory}/a`))
+    for (const path of [`${directory}/none`, `${directory}/none/at/all`, `${directory}/a/b`]) {
+      equal(engine.readIfThere(path), undefined)
+      equal(engine.statIfThere(path), undefined)
+    }
+    throws('EISDIR', () => engine.readIfThere(directory))
+    throws('EINVAL', () => engine.statIfThere(`${directory}/\0`))
+    throws('ENAMETOOLONG', () => engine.statIfThere(`${directory}/${'x'.repeat(300)}`))
+  },
   'removing takes files only': (engine, directory) => {
     engine.createFile(`${directory}/a`, '', 0o644)
     engine.removeFile(`${directory}/a`)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach } from 'vitest'
 import { FileError } from '../../src/engine/engine.ts'
 import * as node from '../../src/engine/node.ts'
+import { orAbsent } from './absent.ts'
 
 const top = mkdtempSync(join(tmpdir(), 'pontoon-test-'))
 let count = 0
@@ -38,15 +39,20 @@ function wrap<R, A extends unknown[]>(operation: string, action: (path: string, 
   }
 }
 
+const readFile = wrap('read', node.readFile)
+const stat = wrap('stat', node.stat)
+
 export const engine = {
   ...node,
-  readFile: wrap('read', node.readFile),
+  readFile,
+  readIfThere: orAbsent(readFile),
   createFile: wrap('create', node.createFile),
   overwriteFile: wrap('overwrite', node.overwriteFile),
   rename: wrap('rename', (from: string, to: string) => node.rename(from, moved(to))),
   removeFile: wrap('remove', node.removeFile),
   makeDirectory: wrap('make', node.makeDirectory),
   listDirectory: wrap('list', node.listDirectory),
-  stat: wrap('stat', node.stat),
+  stat,
+  statIfThere: orAbsent(stat),
   lock: wrap('lock', node.lock),
 }

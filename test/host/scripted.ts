@@ -5,6 +5,7 @@
  */
 import { afterEach, beforeEach, expect } from 'vitest'
 import { type Child, type Exit, FileError, type FileStat, type SpawnOptions } from '../../src/engine/engine.ts'
+import { orAbsent } from './absent.ts'
 
 export interface Line {
   /** What is written to the program in one go. */
@@ -155,7 +156,9 @@ async function sleep(milliseconds: number): Promise<void> {
 export const engine = {
   spawn,
   stat,
+  statIfThere: orAbsent(stat),
   readFile,
+  readIfThere: orAbsent(readFile),
   listDirectory,
   overwriteFile,
   sleep,

@@ -1,6 +1,6 @@
 /** Files, by the synchronous half of node:fs: a plugin has nothing else to do meanwhile, and threads cost a start. */
 import * as fs from 'node:fs'
-import { FileError, type FileStat } from '../engine.ts'
+import { FileError, type FileStat, isFileError } from '../engine.ts'
 
 /** The errno's name in an error of Node's. */
 export function codeOf(error: unknown): string {
@@ -20,6 +20,24 @@ export function attempt<T>(operation: string, path: string, action: () => T): T 
 
 export function readFile(path: string): string {
   return attempt('read', path, () => fs.readFileSync(path)).toString('utf8')
+}
+
+export function readIfThere(path: string): string | undefined {
+  return ifThere(() => readFile(path))
+}
+
+export function statIfThere(path: string): FileStat | undefined {
+  return ifThere(() => stat(path))
+}
+
+/** undefined where there is nothing. */
+function ifThere<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (isFileError(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
 }
 
 /** Reads to the end, as text; more than `limit` bytes is `EFBIG`. */

@@ -4,10 +4,25 @@ import { FileError, type FileStat } from '../engine.ts'
 import { checked, errnoName, plain } from './errno.ts'
 import { decode, encode } from './utf8.ts'
 
+const ENOENT = -2
+const ENOTDIR = -20
+
 export function readFile(path: string): string {
   const content = native.read(plain(path))
   if (typeof content === 'number') throw new FileError(errnoName(content), 'read', path)
   return typeof content === 'string' ? content : decode(new Uint8Array(content))
+}
+
+export function readIfThere(path: string): string | undefined {
+  const content = native.read(plain(path))
+  if (typeof content === 'string') return content
+  if (typeof content !== 'number') return decode(new Uint8Array(content))
+  return absent(content, 'read', path)
+}
+
+/** Passes over that something is not there, and no other failure. */
+function absent(result: number, operation: string, path: string): undefined {
+  if (result !== ENOENT && result !== ENOTDIR) throw new FileError(errnoName(result), operation, path)
 }
 
 /** Reads to the end, as text; more than `limit` bytes is `EFBIG`. */
@@ -153,6 +168,16 @@ export function listDirectory(path: string): readonly string[] {
 export function stat(path: string): FileStat {
   const found = native.stat(plain(path), true)
   if (typeof found === 'number') throw new FileError(errnoName(found), 'stat', path)
+  return fileStat(found)
+}
+
+export function statIfThere(path: string): FileStat | undefined {
+  const found = native.stat(plain(path), true)
+  return typeof found === 'number' ? absent(found, 'stat', path) : fileStat(found)
+}
+
+/** By index: to take an array apart by a pattern makes an iterator, which costs more than the rest. */
+function fileStat(found: Exclude<ReturnType<typeof native.stat>, number>): FileStat {
   return { kind: kindOf(found[0]), device: found[1], inode: found[2], size: found[3], modified: found[4] }
 }
 

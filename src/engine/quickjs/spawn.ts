@@ -111,14 +111,13 @@ function shellStatus(status: number): number {
 
 function start(options: SpawnOptions): { pid: number; stdin: number; stdout: number; stderr: number } {
   const [file] = options.argv
-  for (const word of [...options.argv, ...Object.entries(options.env).flat()]) plain(word)
+  for (const word of options.argv) plain(word)
   const pipes: number[] = []
   try {
     const [stdinRead, stdin] = pipe(file, pipes)
     const [stdout, stdoutWrite] = pipe(file, pipes)
     const [stderr, stderrWrite] = pipe(file, pipes)
-    const env = Object.entries(options.env).map((pair) => pair.join('='))
-    const pid = native.spawn(options.argv, env, stdinRead, stdoutWrite, stderrWrite)
+    const pid = native.spawn(options.argv, environmentOf(options.env), stdinRead, stdoutWrite, stderrWrite)
     checked(pid, 'start', file)
     for (const theirs of [stdinRead, stdoutWrite, stderrWrite]) os.close(theirs)
     return { pid, stdin, stdout, stderr }
@@ -126,6 +125,14 @@ function start(options: SpawnOptions): { pid: number; stdin: number; stdout: num
     for (const descriptor of pipes) os.close(descriptor)
     throw error
   }
+}
+
+/** Most programs get the same environment: its text is kept. */
+let kept: { readonly env: SpawnOptions['env']; readonly words: readonly string[] } | undefined
+
+function environmentOf(env: SpawnOptions['env']): readonly string[] {
+  if (kept?.env !== env) kept = { env, words: Object.entries(env).map((pair) => plain(pair.join('='))) }
+  return kept.words
 }
 
 function pipe(file: string, made: number[]): [read: number, write: number] {

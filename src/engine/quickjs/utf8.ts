@@ -12,7 +12,21 @@ export interface Decoder {
   end(): string
 }
 
+/** It steps through the bytes from the first piece on that is not plain ASCII. */
 export function createDecoder(): Decoder {
+  let stepping: Decoder | undefined
+  return {
+    push(bytes) {
+      const plain = stepping ? undefined : native.text(bytes.buffer, bytes.byteOffset, bytes.length)
+      if (plain !== undefined) return plain
+      stepping ??= createSteppingDecoder()
+      return stepping.push(bytes)
+    },
+    end: () => stepping?.end() ?? '',
+  }
+}
+
+function createSteppingDecoder(): Decoder {
   let needed = 0
   let point = 0
   let lower = 0x80
@@ -46,10 +60,6 @@ export function createDecoder(): Decoder {
 
   return {
     push(bytes) {
-      if (needed === 0) {
-        const plain = native.text(bytes.buffer, bytes.byteOffset, bytes.length)
-        if (plain !== undefined) return plain
-      }
       let text = ''
       for (const byte of bytes) text += step(byte)
       return text
