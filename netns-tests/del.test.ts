@@ -65,6 +65,12 @@ const states: Case[] = [
     happened: shell(`printf pod-a >${STORE}/t/10.9.0.2`),
   },
   { name: 'the whole store is gone', happened: shell(`rm -r ${STORE}`), storeGone: true },
+  { name: '/sys is missing', happened: shell('mount -t tmpfs tmpfs /sys') },
+  { name: "/sys is another namespace's", happened: shell('nsenter --net=/run/netns/b mount -t sysfs sysfs /sys') },
+  {
+    name: 'the labels are gone',
+    happened: shell('for dev in /sys/class/net/veth*; do ip link set $(basename $dev) alias ""; done'),
+  },
   { name: '/run was wiped', happened: shell('rm -rf /run/pontoon') },
   { name: '/run was wiped, and the namespace is gone', happened: shell('rm -rf /run/pontoon; ip netns del a') },
 ]
