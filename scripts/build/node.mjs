@@ -39,8 +39,9 @@ async function inject(work) {
     nodePath: join(work, 'base'),
     seaConfig: {
       disableExperimentalSEAWarning: true,
-      useSnapshot: false,
-      useCodeCache: true,
+      // The heap is kept with everything loaded. Without machine code beside it, which another processor might refuse.
+      useSnapshot: true,
+      useCodeCache: false,
       // NODE_OPTIONS and the OpenSSL configuration are not for a program that runs as root to obey.
       execArgvExtension: 'none',
       execArgv: ['--openssl-config=/dev/null'],

@@ -1,6 +1,8 @@
 /** The engine on Node.js: node:fs for files, execa for programs, proper-lockfile for the lock. */
+import { startupSnapshot } from 'node:v8'
 import { type Engine, isFileError } from './engine.ts'
 import { attempt, readAll, writeAll } from './node/files.ts'
+import { loadExeca } from './node/lazy.ts'
 
 export {
   appendFile,
@@ -58,8 +60,18 @@ export function exit(status: number): never {
   process.exit(status)
 }
 
-export function start(main: () => Promise<number>, _parts: () => Promise<unknown>): void {
-  void main().then(exit)
+/**
+ * The executable holds a snapshot of the heap with all parts and execa loaded (nodejs.org/api/v8.html, "Startup Snapshot
+ * API"). Not proper-lockfile, which listens for signals from its first line on: no snapshot can hold that.
+ */
+export function start(main: () => Promise<number>, parts: () => Promise<unknown>): void {
+  const run = (): void => void main().then(exit)
+  if (!startupSnapshot.isBuildingSnapshot()) run()
+  else {
+    loadExeca()
+    void parts()
+    startupSnapshot.setDeserializeMainFunction(run)
+  }
 }
 
 export function now(): number {

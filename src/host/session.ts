@@ -19,9 +19,11 @@ import { mark } from './trace.ts'
 const LIFETIME = 25_000
 /** What a failed line said: `RTNETLINK answers: File exists`. */
 export interface LineError {
-  /** The line as it was given. */
+  /** The line as it was given; '' when the process died, of whatever it had been told. */
   readonly line: string
   readonly text: string
+  /** How it died: code 11 when it had to be killed. */
+  readonly death?: Fault
 }
 
 export interface Session {
@@ -132,7 +134,10 @@ function readErrors(exit: Exit, sent: readonly string[]): readonly LineError[] {
     said = []
   }
   // With -force the status is 1 when a line has failed; another one is the end of the process itself.
-  if (exit.timedOut || said.length > 0 || exit.status !== 1) errors.push({ line: '', text: deathOf(exit).details })
+  if (exit.timedOut || said.length > 0 || exit.status !== 1) {
+    const death = deathOf(exit)
+    errors.push({ line: '', text: death.details, death })
+  }
   return errors
 }
 

@@ -13,7 +13,7 @@ import type { NodeRoute } from './host-routes.ts'
 import { removeEntry } from './index-files.ts'
 import { hasLink } from './machine.ts'
 import { type NftProcess, removeElements, startNft } from './nft.ts'
-import { openSession, type Session } from './session.ts'
+import { type LineError, openSession, type Session } from './session.ts'
 import { asFault, isEmpty, lockStore, type Owner, readOwner, release, releaseAlien } from './store.ts'
 
 /** What belongs to one attachment, as far as it is known. */
@@ -123,8 +123,10 @@ async function removeLinks(links: readonly string[], session: Session | undefine
   await host.run(links.map((name) => line`link del dev ${name}`))
   const errors = await host.close()
   // Gone in the meantime, with its namespace, is as good as removed.
-  const left = errors.filter((error) => links.some((name) => error.line.endsWith(` ${name}`) && hasLink(name)))
-  const first = left[0]
+  const isLeft = ({ line: text, death }: LineError) =>
+    links.some((name) => (death || text.endsWith(` ${name}`)) && hasLink(name))
+  const first = errors.find(isLeft)
+  if (first?.death) throw first.death
   if (first) throw new Fault(CODE.leftover, `can't remove ${first.line.split(' ').at(-1)}`, `ip: ${first.text}`)
 }
 

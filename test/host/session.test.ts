@@ -156,7 +156,7 @@ test.each<[name: string, exit: object, code: number, details: string]>([
   const session = openSession('/proc/7/fd/5')
   const fault = { code, message: 'ip ended before its time', details }
   await expect(session.run(['addr show dev a', 'addr show dev b'])).rejects.toThrow(expect.objectContaining(fault))
-  expect(await session.close()).toEqual([{ line: '', text: details }])
+  expect(await session.close()).toEqual([{ line: '', text: details, death: expect.objectContaining(fault) }])
 })
 
 test('a process that dies once it has answered is told at the end', async () => {
@@ -167,18 +167,19 @@ test('a process that dies once it has answered is told at the end', async () => 
   })
   const session = openSession()
   expect(await session.run(['addr show dev a'])).toEqual([cni0])
-  expect(await session.close()).toEqual([{ line: '', text: 'status 139' }])
+  const death = expect.objectContaining({ code: 104 })
+  expect(await session.close()).toEqual([{ line: '', text: 'status 139', death }])
 })
 
-test.each<[name: string, exit: object, text: string]>([
-  ['that is killed by the deadline', { status: 137, timedOut: true }, 'it did not end within 25 s and was killed'],
-  ['that is killed by somebody', { status: 137 }, 'status 137'],
-  ['that is no iproute2', { status: 255, stderr: 'Option "-force" is unknown.\n' }, 'Option "-force" is unknown.'],
-])('a process %s is an error of no line', async (_, exit, text) => {
+test.each<[name: string, exit: object, code: number, text: string]>([
+  ['that is killed by the deadline', { status: 137, timedOut: true }, 11, 'it did not end within 25 s and was killed'],
+  ['that is killed by somebody', { status: 137 }, 104, 'status 137'],
+  ['that is no iproute2', { status: 255, stderr: 'Option "-force" is unknown.\n' }, 104, 'Option "-force" is unknown.'],
+])('a process %s is an error of no line', async (_, exit, code, text) => {
   script({ argv: IP, dialog: [{ told: 'link set dev a up\n' }], exit })
   const session = openSession()
   await session.run(['link set dev a up'])
-  expect(await session.close()).toEqual([{ line: '', text }])
+  expect(await session.close()).toEqual([{ line: '', text, death: expect.objectContaining({ code, details: text }) }])
 })
 
 test('the end of the process is told beside the line that failed before it', async () => {
@@ -188,7 +189,11 @@ test('the end of the process is told beside the line that failed before it', asy
   await session.run(['link set dev a up', 'link add b'])
   expect(await session.close()).toEqual([
     { line: 'link set dev a up', text: 'Cannot find device "a"' },
-    { line: '', text: 'Error: argument "x" is wrong: Invalid "netns" value' },
+    {
+      line: '',
+      text: 'Error: argument "x" is wrong: Invalid "netns" value',
+      death: expect.objectContaining({ code: 104 }),
+    },
   ])
 })
 

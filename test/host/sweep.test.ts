@@ -71,6 +71,18 @@ test('nothing is there: nothing is started, nothing is made', async () => {
   expect(existsSync(place().storeFolder)).toBe(false)
 })
 
+test.each([
+  { name: 'was killed', exit: { status: 137, stderr: '' }, code: CODE.tool },
+  { name: 'hung', exit: { status: 137, stderr: '', timedOut: true }, code: CODE.tryAgain },
+  { name: 'did not start', exit: { status: 127, stderr: 'ip: not found' }, code: CODE.tool },
+])('where ip $name over a link that is still there, the address stays reserved', async ({ exit, code }) => {
+  populate(victim, second)
+  files.set('/proc/sys/net/ipv4/conf/veth2', '')
+  script(ip('link del dev veth1\nlink del dev veth2\n', exit), nft())
+  expect(await sweep([victim, second], place())).toEqual([expect.objectContaining({ code })])
+  expect(left()).toEqual(['10.9.0.3', keyOf(other).slice(0, 32)])
+})
+
 test('a link that went with its namespace meanwhile is as good as removed', async () => {
   populate(victim)
   script(ip('link del dev veth1\n', failed('Cannot find device "veth1"')), nft())
