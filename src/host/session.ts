@@ -22,6 +22,8 @@ export interface LineError {
   /** The line as it was given. */
   readonly line: string
   readonly text: string
+  /** The process was killed for taking too long. */
+  readonly isLate?: true
 }
 
 export interface Session {
@@ -132,7 +134,9 @@ function readErrors(exit: Exit, sent: readonly string[]): readonly LineError[] {
     said = []
   }
   // With -force the status is 1 when a line has failed; another one is the end of the process itself.
-  if (exit.timedOut || said.length > 0 || exit.status !== 1) errors.push({ line: '', text: deathOf(exit).details })
+  if (exit.timedOut || said.length > 0 || exit.status !== 1) {
+    errors.push({ line: '', text: deathOf(exit).details, ...(exit.timedOut && { isLate: true }) })
+  }
   return errors
 }
 

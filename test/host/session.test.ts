@@ -156,7 +156,7 @@ test.each<[name: string, exit: object, code: number, details: string]>([
   const session = openSession('/proc/7/fd/5')
   const fault = { code, message: 'ip ended before its time', details }
   await expect(session.run(['addr show dev a', 'addr show dev b'])).rejects.toThrow(expect.objectContaining(fault))
-  expect(await session.close()).toEqual([{ line: '', text: details }])
+  expect(await session.close()).toMatchObject([{ line: '', text: details }])
 })
 
 test('a process that dies once it has answered is told at the end', async () => {
@@ -171,7 +171,6 @@ test('a process that dies once it has answered is told at the end', async () => 
 })
 
 test.each<[name: string, exit: object, text: string]>([
-  ['that is killed by the deadline', { status: 137, timedOut: true }, 'it did not end within 25 s and was killed'],
   ['that is killed by somebody', { status: 137 }, 'status 137'],
   ['that is no iproute2', { status: 255, stderr: 'Option "-force" is unknown.\n' }, 'Option "-force" is unknown.'],
 ])('a process %s is an error of no line', async (_, exit, text) => {
@@ -179,6 +178,13 @@ test.each<[name: string, exit: object, text: string]>([
   const session = openSession()
   await session.run(['link set dev a up'])
   expect(await session.close()).toEqual([{ line: '', text }])
+})
+
+test('a process that is killed by the deadline is told from one that fails', async () => {
+  script({ argv: IP, dialog: [{ told: 'link set dev a up\n' }], exit: { status: 137, timedOut: true } })
+  const session = openSession()
+  await session.run(['link set dev a up'])
+  expect(await session.close()).toEqual([{ line: '', text: 'it did not end within 25 s and was killed', isLate: true }])
 })
 
 test('the end of the process is told beside the line that failed before it', async () => {
