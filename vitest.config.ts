@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Far more than any test takes, also on a machine that has much else to do. In milliseconds. */
-const patience = { testTimeout: 300_000, hookTimeout: 300_000, teardownTimeout: 300_000 }
+const patience = { testTimeout: 600_000, hookTimeout: 600_000, teardownTimeout: 600_000 }
 
 /** `unit` needs nothing but Node; `netns` needs root, private namespaces and the built executables. */
 export default defineConfig({
