@@ -183,11 +183,11 @@ export const BREAKS: readonly Break[] = [
       const script =
         `mkdir ${store}/lock.lock; echo $$ >/run/pontoon/holder%var%lib%cni%networks%t; ` +
         "touch -d '-1 minute' /run/pontoon/holder*; " +
-        `trap 'rmdir ${store}/lock.lock; exit' TERM; while :; do touch ${store}/lock.lock; sleep 0.2; done`
+        `trap 'rmdir ${store}/lock.lock; exit' TERM; : >/run/held; while :; do touch -d '+1 hour' ${store}/lock.lock; sleep 0.2; done`
       lab.background('sh', '-c', script)
-      lab.must('sleep', '0.5')
+      lab.must('sh', '-c', 'until [ -e /run/held ]; do sleep 0.05; done')
     },
-    follow: (lab) => lab.must('sleep', '1'),
+    follow: (lab) => lab.must('sh', '-c', 'while [ -e /var/lib/cni/networks/t/lock.lock ]; do sleep 0.05; done'),
   },
   {
     name: 'two files that want the first place',

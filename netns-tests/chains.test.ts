@@ -5,6 +5,7 @@ import { forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
 import { leftovers, marksOf } from './observe.ts'
 import { addressesOf, BRIDGE, NET } from './plugin.ts'
+import { until } from './until.ts'
 
 const VERSIONS = ['0.4.0', '1.0.0', '1.1.0']
 const portmap = { type: 'portmap', capabilities: { portMappings: true } }
@@ -49,17 +50,15 @@ const SERVE = `require('net').createServer((c) => c.end(process.argv[1])).listen
 const FETCH = `let text = ''
 const [host, port] = process.argv.slice(1)
 const socket = require('net').connect({ host, port }).on('data', (data) => (text += data))
-socket.setTimeout(3000, () => socket.destroy(new Error('nobody answers')))
+socket.setTimeout(30_000, () => socket.destroy(new Error('nobody answers')))
 socket.on('end', () => console.log(text)).on('error', (error) => { console.log(error.message); process.exit(1) })`
 
 const inside = (netns: string | undefined, ...argv: readonly string[]) =>
   netns === undefined ? argv : ['ip', 'netns', 'exec', netns, ...argv]
 
 async function serve(lab: Lab, netns: string, text: string, port: number): Promise<void> {
-  lab.background(...inside(netns, process.execPath, '-e', SERVE, text, String(port)))
-  for (let i = 0; i < 100 && !lab.must(...inside(netns, 'cat', '/proc/net/tcp')).includes(' 0A '); i++) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  const server = lab.background(...inside(netns, process.execPath, '-e', SERVE, text, String(port)))
+  await until(() => lab.must(...inside(netns, 'cat', '/proc/net/tcp')).includes(' 0A '), server.output)
 }
 
 const fetchFrom = (lab: Lab, netns: string | undefined, host: string, port: number) =>
@@ -96,7 +95,7 @@ forEachExecutable((executable) => {
     ])('%s works on what was made, and goes with it', async (_, plugin) => {
       const lab = await openLab(executable)
       const pod = addAll(lab, listOf(version, plugin), 'a')
-      lab.must(...inside('a', 'ping', '-nqc1', '-W3', '-I', '10.9.0.2', '10.9.0.1'))
+      lab.must(...inside('a', 'ping', '-nqc1', '-W20', '-I', '10.9.0.2', '10.9.0.1'))
       expect(addressesOf(pod.result)).toEqual(['10.9.0.2', 'fd00:9::2'])
       checkAll(lab, pod)
       delAll(lab, pod)

@@ -27,6 +27,6 @@ export function toolJson(lab: Lab, ...words: readonly string[]): Json {
 /** A container ends: its namespace goes, and a while later, when the kernel comes to it, the host's end. */
 export function end(lab: Lab, name: string): void {
   const count = 'ls /sys/class/net | grep -c ^veth'
-  const wait = `for i in $(seq 200); do [ "$(${count})" -lt "$before" ] && exit 0; sleep 0.05; done; exit 1`
+  const wait = `for i in $(seq 1200); do [ "$(${count})" -lt "$before" ] && exit 0; sleep 0.05; done; exit 1`
   lab.must('sh', '-c', `before=$(${count}); ip netns del ${name}; ${wait}`)
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { executables, forEachExecutable } from './executables.ts'
 import { type Lab, openLab } from './lab.ts'
 import { addresses, leftovers, store } from './observe.ts'
-import { type Answer, addressesOf, BRIDGE, type Call, callPlugin, conf, dualStack, startPlugin } from './plugin.ts'
+import { type Answer, addressesOf, BRIDGE, type Call, callPlugin, conf, dualStack, startPatiently } from './plugin.ts'
 import { REFERENCE } from './reference.ts'
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
@@ -13,7 +13,9 @@ function makeNamespaces(lab: Lab, count: number): void {
 
 const all = (lab: Lab, verb: string, count: number, call: (name: string, index: number) => Call): Promise<Answer[]> =>
   Promise.all(
-    names(count).map((name, index) => startPlugin(lab, verb, { id: `pod-${name}`, netns: name, ...call(name, index) })),
+    names(count).map((name, index) =>
+      startPatiently(lab, verb, { id: `pod-${name}`, netns: name, ...call(name, index) }),
+    ),
   )
 
 /** Each failure once, however many calls met it. */

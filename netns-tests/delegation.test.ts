@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { type Executable, forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
 import { addresses, leftovers } from './observe.ts'
+import { ping } from './ping.ts'
 import { add, addressesOf, BRIDGE, callPlugin, check, conf, del, expectFault, startPlugin } from './plugin.ts'
 import { REFERENCE } from './reference.ts'
+import { allEnded, until } from './until.ts'
 
 const STATIC = {
   type: 'static',
@@ -52,7 +54,7 @@ forEachExecutable((executable) => {
     expect(one.result.ips.map((ip: Json) => ip.interface)).toEqual([2, 2])
     expect(one.result.dns).toEqual({ nameservers: ['10.7.0.53'] })
     expect(addresses(lab, BRIDGE)).toEqual(['10.7.0.1/24', 'fd00:7::1/64'])
-    lab.must('ip', 'netns', 'exec', 'a', 'ping', '-c1', '-W2', '10.7.0.1')
+    expect(ping(lab, 'a', '10.7.0.1')).toBe(true)
     expect(lab.must('nft', 'list', 'ruleset')).toContain('10.7.0.5')
     expect(check(lab, one, call)).toMatchObject({ status: 0, stdout: '' })
     lab.must('nft', 'flush', 'ruleset')
@@ -153,10 +155,17 @@ forEachExecutable((executable) => {
   test('it ends with a plugin that is killed', async () => {
     const lab = await openStubLab(executable, 'ADD) exec sleep 300 ;;')
     lab.netns('a')
-    const call = { id: 'x', netns: 'a', conf: withIpam({ type: 'stub' }), killAfter: 1500 }
-    await startPlugin(lab, 'ADD', call)
+    const call = { id: 'x', netns: 'a', conf: withIpam({ type: 'stub' }) }
+    const killed = startPlugin(lab, 'ADD', call)
+    const running = (word: string) => lab.processes().find((line) => line.includes(word))
+    await until(
+      () => running('sleep 300') !== undefined,
+      () => lab.processes().join('\n'),
+    )
+    process.kill(Number.parseInt(running('/opt/cni/bin/pontoon') ?? '', 10), 'SIGKILL')
+    expect((await killed).status).toBe(137)
+    await allEnded(lab)
     expect(calls(lab)).toHaveLength(1)
-    expect(lab.run(['pgrep', '-x', '-f', 'sleep 300']).stdout).toBe('')
     stub(lab, GIVES)
     del(lab, { id: 'x', netns: 'a', ifname: 'eth0', conf: call.conf, result: undefined, ms: 0 })
     expect(leftovers(lab, 'x')).toEqual([])

@@ -14,7 +14,7 @@ import {
   conf,
   del,
   dualStack,
-  startPlugin,
+  startPatiently,
 } from './plugin.ts'
 
 const config = dualStack({ cniVersion: '1.0.0' })
@@ -99,7 +99,7 @@ forEachExecutable((executable) => {
       Promise.all(
         Array.from({ length: 100 }, (_, index) => {
           const call: Call = { id: `pod-n${index}`, netns: `n${index}`, ...(isTheirs(index) ? byReference : {}) }
-          return startPlugin(lab, verb, { ...call, conf: { ...plain, prevResult: results[index]?.json } })
+          return startPatiently(lab, verb, { ...call, conf: { ...plain, prevResult: results[index]?.json } })
         }),
       )
     const expectAllWell = (answers: readonly Answer[]) =>

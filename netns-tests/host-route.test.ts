@@ -5,6 +5,7 @@ import { forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
 import { byReference, openMixedLab } from './mixed.ts'
 import { leftovers, marksOf, packetFilter, STORE, store } from './observe.ts'
+import { ping } from './ping.ts'
 import { add, BRIDGE, callPlugin, check, conf, del, expectFault } from './plugin.ts'
 import { REFERENCE } from './reference.ts'
 
@@ -28,8 +29,8 @@ const routes = (lab: Lab): string[] =>
 const BOTH = [`10.7.0.5 dev ${BRIDGE}`, `fd00:7::5 dev ${BRIDGE}`]
 const reaches = (lab: Lab) => {
   for (const { address, gateway } of ADDRESSES) {
-    lab.must('ping', '-nqc1', '-W2', address.split('/')[0] ?? '')
-    lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', gateway)
+    expect(ping(lab, undefined, address.split('/')[0] ?? ''), address).toBe(true)
+    expect(ping(lab, 'a', gateway), gateway).toBe(true)
   }
 }
 

@@ -68,7 +68,7 @@ forEachExecutable((executable) => {
     expect(lab.run(['ip', 'link', 'show', 'lo']).status).toBe(0)
     expect(lab.must('ls', '/run/pontoon', '/var/lib/cni').split('\n')).not.toContain('..')
     expect(living.id).toBe('pod-living')
-  }, 240_000)
+  })
 
   test.each([
     { name: 'deep', stdin: `{"cniVersion":"1.1.0","name":"t","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}` },

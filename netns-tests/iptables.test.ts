@@ -4,7 +4,8 @@ import { type Executable, forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
 import { hide } from './mixed.ts'
 import { addresses, files, leftovers, marksOf, snapshot } from './observe.ts'
-import { add, BRIDGE, callPlugin, check, del, dualStack, expectFault, startPlugin } from './plugin.ts'
+import { add, BRIDGE, callPlugin, check, del, dualStack, expectFault, startPatiently } from './plugin.ts'
+import { holdLock } from './until.ts'
 
 const config = dualStack({ ipMasqBackend: 'iptables' })
 
@@ -91,7 +92,7 @@ forEachExecutable((executable) => {
       const all = (verb: string) =>
         Promise.all(
           Array.from({ length: 20 }, (_, i) =>
-            startPlugin(lab, verb, { id: `pod-n${i}`, netns: `n${i}`, conf: config }),
+            startPatiently(lab, verb, { id: `pod-n${i}`, netns: `n${i}`, conf: config }),
           ),
         )
       for (const { status, stdout } of await all('ADD')) expect(status, stdout).toBe(0)
@@ -127,8 +128,7 @@ forEachExecutable((executable) => {
     const before = snapshot(lab)
     lab.netns('a')
     const empty = { ...before, network: { ...before.network, a: snapshot(lab).network.a } }
-    lab.background('flock', '/run/xtables.lock', 'sleep', '60')
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await holdLock(lab, '/run/xtables.lock')
     const done = callPlugin(lab, 'ADD', { id: 'pod-a', netns: 'a', conf: config })
     expectFault(done, { code: 11, about: /\/run\/xtables\.lock/ })
     const after = snapshot(lab)

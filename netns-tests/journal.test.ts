@@ -1,9 +1,10 @@
 /** The log of calls in the journal: real datagrams by the real logger, to a socket where systemd-journald has its own. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
 import { type Lab, openLab } from './lab.ts'
 import { add, addressesOf, callPlugin, conf, del } from './plugin.ts'
+import { said, until } from './until.ts'
 
 const FOLDER = '/run/systemd/journal'
 const LISTENER = `
@@ -21,12 +22,12 @@ type Entry = Readonly<Record<string, string>>
 async function openJournal(lab: Lab) {
   mkdirSync(lab.root + FOLDER, { recursive: true })
   const listener = lab.background('perl', '-e', LISTENER)
-  await vi.waitFor(() => expect(listener.output()).toContain('ready'), 10_000)
+  await said(listener, 'ready')
   const received = (): Entry[] => listener.output().split('\n').slice(1, -1).map(entryOf)
   return {
     stop: listener.stop,
     async entries(count: number): Promise<readonly Entry[]> {
-      await vi.waitFor(() => expect(received().length).toBeGreaterThanOrEqual(count), 10_000)
+      await until(() => received().length >= count, listener.output)
       return received()
     },
   }
@@ -73,6 +74,7 @@ forEachExecutable((executable) => {
       const journal = await openJournal(lab)
       const env = { PONTOON_LOG: 'journal' }
       add(lab, 'a', conf({ log: '/run/pontoon.jsonl' }), { env })
+      await journal.entries(1) // no call waits for its entry: the second one's could come first
       callPlugin(lab, 'ADD', { id: 'x\nPONTOON_POD=forged', netns: 'a', env })
       const [first, second] = await journal.entries(2)
       expect(first).toMatchObject({ PONTOON_CONTAINER_ID: 'pod-a' })
@@ -125,10 +127,13 @@ forEachExecutable((executable) => {
         1 while defined send($pair[1], 'x', 0, $at);
         $| = 1; print "full\\n"; sleep 100`
       const stuck = lab.background('perl', '-e', fill)
-      await vi.waitFor(() => expect(stuck.output()).toContain('full'), 10_000)
+      await said(stuck, 'full')
       add(lab, 'a', conf({ log: 'journal' }))
       const loggers = () => lab.processes().filter((text) => text.includes('logger'))
-      await vi.waitFor(() => expect(loggers()).toEqual([]), 10_000)
+      await until(
+        () => loggers().length === 0,
+        () => loggers().join('\n'),
+      )
     })
   })
 })

@@ -25,7 +25,7 @@ export interface Done {
 export interface RunOptions {
   readonly stdin?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Sends SIGKILL after so many milliseconds. */
+  /** Sends SIGKILL after so many milliseconds; without it, shortly before the test is given up. */
   readonly killAfter?: number
 }
 
@@ -52,6 +52,9 @@ export interface Lab {
   /** What is printed when the test fails. */
   note(text: string): void
 }
+
+/** In milliseconds; less than a test may take. */
+const LONGEST = 400_000
 
 const ENV = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C.UTF-8' }
 
@@ -100,7 +103,7 @@ export async function openLab(executable: Executable = executables()[0] as Execu
         env: { ...ENV, ...env },
         encoding: 'utf8',
         killSignal: 'SIGKILL',
-        timeout: killAfter ?? 60_000,
+        timeout: killAfter ?? LONGEST,
         maxBuffer: 1 << 26,
       })
       return done(argv, begun, child.status, child.stdout, child.stderr)
@@ -114,7 +117,7 @@ export async function openLab(executable: Executable = executables()[0] as Execu
       child.stderr.on('data', (data) => (stderr += data))
       child.stdin.on('error', () => {}) // it may end without reading
       child.stdin.end(stdin)
-      const timer = setTimeout(() => child.kill('SIGKILL'), killAfter ?? 60_000)
+      const timer = setTimeout(() => child.kill('SIGKILL'), killAfter ?? LONGEST)
       const [status] = (await once(child, 'exit')) as [number | null]
       clearTimeout(timer)
       if (status !== null) await Promise.all([child.stdout, child.stderr].map((s) => s.closed || once(s, 'close')))

@@ -3,12 +3,11 @@ import { expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
 import { leftovers, marksOf, packetFilter } from './observe.ts'
+import { isSilent, ping } from './ping.ts'
 import { type Attachment, add, callPlugin, check, conf, del, expectFault } from './plugin.ts'
 
 const guarded = (keys: Json = {}): Json => conf({ macspoofchk: true, ...keys })
 const hostEnd = (one: Attachment): string => one.result.interfaces[1].name
-const pings = (lab: Lab, netns: string, address: string): boolean =>
-  lab.run(['ip', 'netns', 'exec', netns, 'ping', '-c', '1', '-W', '1', address]).status === 0
 
 /** The elements of one of the sets: `veth… . 02:…`. */
 function elements(lab: Lab, set: string): string[] {
@@ -25,12 +24,12 @@ forEachExecutable((executable) => {
     const lab = await openLab(executable)
     const [one, two] = [add(lab, 'a', guarded()), add(lab, 'b', conf())]
     expect(guards(lab)).toEqual([[hostEnd(one)], [`${hostEnd(one)} . ${mac(one)}`]])
-    expect(pings(lab, 'a', '10.9.0.3')).toBe(true)
+    expect(ping(lab, 'a', '10.9.0.3')).toBe(true)
 
     // Frames from another address.
     lab.must('ip', '-n', 'a', 'link', 'set', 'eth0', 'address', '02:00:00:00:00:99')
     lab.must('ip', '-n', 'b', 'neigh', 'replace', '10.9.0.2', 'dev', 'eth0', 'lladdr', '02:00:00:00:00:99')
-    expect(pings(lab, 'a', '10.9.0.3')).toBe(false)
+    expect(isSilent(lab, 'a', '10.9.0.3')).toBe(true)
     lab.must('ip', '-n', 'a', 'link', 'set', 'eth0', 'address', mac(one))
     lab.must('ip', '-n', 'b', 'neigh', 'del', '10.9.0.2', 'dev', 'eth0')
 
@@ -49,7 +48,7 @@ forEachExecutable((executable) => {
 
     lab.must('ip', '-n', 'b', 'link', 'set', 'eth0', 'address', '02:00:00:00:00:98')
     lab.must('ip', '-n', 'a', 'neigh', 'flush', 'dev', 'eth0')
-    expect(pings(lab, 'b', '10.9.0.2')).toBe(true)
+    expect(ping(lab, 'b', '10.9.0.2')).toBe(true)
     for (const pod of [one, two]) del(lab, pod)
     expect(leftovers(lab, hostEnd(one), ...marksOf(one, two))).toEqual([])
   })
@@ -105,7 +104,7 @@ forEachExecutable((executable) => {
     lab.must('ip', 'netns', 'del', 'b')
     const three = add(lab, 'c', conf(mac('02:00:00:00:00:03')), { id: one.id })
     expect(guards(lab)).toEqual([[], []])
-    expect(pings(lab, 'c', '10.9.0.1')).toBe(true)
+    expect(ping(lab, 'c', '10.9.0.1')).toBe(true)
     expect(check(lab, three)).toMatchObject({ status: 0 })
     del(lab, three)
     expect(leftovers(lab, ...marksOf(two, three))).toEqual([])

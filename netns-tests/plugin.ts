@@ -105,6 +105,20 @@ export async function startPlugin(lab: Lab, verb: string, call: Call = {}): Prom
   return answer(lab, verb, call, await lab.start(argv, options))
 }
 
+/** How often a runtime may be told to try again later. */
+const TRIES = 10
+
+/**
+ * Calls the plugin as a runtime does that starts many pods at once: again, when it says to try again later (code 11).
+ * Where a hundred want the lock of one store, a slow machine may take longer than a call waits for it.
+ */
+export async function startPatiently(lab: Lab, verb: string, call: Call = {}): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const done = await startPlugin(lab, verb, call)
+    if (done.json?.code !== 11 || tries === TRIES) return done
+  }
+}
+
 /** ADD that must succeed, of container `pod-NAME` in the namespace NAME, which is made when it is not there. */
 export function add(lab: Lab, name: string, config: Json = conf(), call: Call = {}): Attachment {
   const netns = call.netns ?? lab.netns(name)

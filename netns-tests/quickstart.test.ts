@@ -21,7 +21,7 @@ forEachExecutable(({ path }) => {
     const { status, stdout, stderr } = spawnSync('bash', ['scripts/quickstart', path], {
       cwd: root,
       encoding: 'utf8',
-      timeout: 120_000,
+      timeout: 400_000,
     })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     const printed = plain(stdout)

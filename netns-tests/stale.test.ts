@@ -1,6 +1,5 @@
 /** What crashes and reboots leave: reservations of the dead are given back, those of the living never. */
 import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
 import { type Lab, openLab } from './lab.ts'
@@ -17,6 +16,7 @@ import {
   expectFault,
   startPlugin,
 } from './plugin.ts'
+import { until } from './until.ts'
 
 const two = conf({ ipam: { ranges: [[{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.2', rangeEnd: '10.9.0.3' }]] } })
 const single = conf({ ipam: { ranges: [[{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.2', rangeEnd: '10.9.0.2' }]] } })
@@ -25,15 +25,11 @@ const LONG_AGO = '2009-01-01'
 
 /** Waits until a plugin under strace has found the lock of the store taken; its process ID. */
 async function waiting(lab: Lab): Promise<string> {
-  for (let tries = 0; tries < 500; tries++) {
-    const trace = `${lab.root}/run/trace`
-    if (existsSync(trace)) {
-      const [, pid] = /^(\d+) .*mkdir.*\/lock\.lock.*EEXIST/m.exec(readFileSync(trace, 'utf8')) ?? []
-      if (pid) return pid
-    }
-    await sleep(10)
-  }
-  throw new Error('nobody waits for the lock')
+  const path = `${lab.root}/run/trace`
+  const trace = () => (existsSync(path) ? readFileSync(path, 'utf8') : '')
+  const found = () => /^(\d+) .*mkdir.*\/lock\.lock.*EEXIST/m.exec(trace())?.[1]
+  await until(() => found() !== undefined, trace)
+  return found() ?? ''
 }
 
 forEachExecutable((executable) => {
@@ -106,6 +102,7 @@ forEachExecutable((executable) => {
     const [folder, netns] = [`${STORE}/t`, lab.netns('a')]
     lab.must('sh', '-ec', `mkdir -p ${folder}/lock.lock; printf 'pod-b\\r\\neth0' >${folder}/10.9.0.2`)
     lab.must('touch', '-d', LONG_AGO, `${folder}/10.9.0.2`)
+    lab.must('touch', '-d', '+1 hour', `${folder}/lock.lock`) // nobody takes it for stale
     const under = ['strace', '-f', '-qq', '-o', '/run/trace', '-e', 'trace=mkdir,mkdirat', '-e', 'signal=none']
     const first = startPlugin(lab, 'ADD', { id: 'pod-a', netns, conf: single, under })
     const pid = await waiting(lab)

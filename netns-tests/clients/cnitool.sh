@@ -105,8 +105,8 @@ fi
 isolate "$@"
 
 export CNI_PATH=$BIN NETCONFPATH=$NETD
-cnitool() { timeout 60 "$CACHE_DIR/tools/cnitool" "$@"; }
-cnigc()   { timeout 60 "$CACHE_DIR/tools/cnigc" "$@"; }
+cnitool() { timeout 300 "$CACHE_DIR/tools/cnitool" "$@"; }
+cnigc()   { timeout 300 "$CACHE_DIR/tools/cnigc" "$@"; }
 nsip() { ip netns exec "$@"; }
 addr_of() { jq -r --argjson n "$2" '.ips[$n].address // "" | split("/")[0]' "$1"; }
 ge() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -1)" = "$2" ]; } # ge A B : A >= B
@@ -128,8 +128,8 @@ for v in $VERSIONS; do
   i=0; while [ $i -lt "$FAMILIES" ]; do
     ad=$(addr_of "$R.a" $i) bd=$(addr_of "$R.b" $i)
     check "$v: $ad is on eth0" sh -c "ip -n a -o addr show dev eth0 | grep -qF ' $ad/'"
-    check "$v: a reaches b by $bd" nsip a ping -c1 -W3 "$bd"
-    gw=$(jq -r --argjson n $i '.ips[$n].gateway' "$R.a"); check "$v: a reaches its gateway $gw" nsip a ping -c1 -W3 "$gw"
+    check "$v: a reaches b by $bd" nsip a ping -c1 -W20 "$bd"
+    gw=$(jq -r --argjson n $i '.ips[$n].gateway' "$R.a"); check "$v: a reaches its gateway $gw" nsip a ping -c1 -W20 "$gw"
     i=$((i+1))
   done
   if ge "$v" 0.4.0; then
@@ -155,7 +155,7 @@ for v in $VERSIONS; do
     if [ -n "$STRICT" ]; then is "$v: the plugin's own GC freed what was lost" $left 0
     else say "note - $v: the plugin's own GC left $left addresses of the lost attachment"; fi
     [ $left -eq 0 ] || check "$v: del of the lost attachment" cnigc del "$NET" "" gone-2
-    check "$v: b is untouched by gc" nsip b ping -c1 -W3 "$(jq -r '.ips[0].gateway' "$R.b")"
+    check "$v: b is untouched by gc" nsip b ping -c1 -W20 "$(jq -r '.ips[0].gateway' "$R.b")"
   fi
   check "$v: del a" cnitool del "$NET" /run/netns/a
   check "$v: del a again" cnitool del "$NET" /run/netns/a
@@ -178,7 +178,7 @@ mapped() { { iptables-save; nft list ruleset; } 2>/dev/null | grep -c 18080; }
 ip netns add a; check "chain: add a" sh -c "'$CACHE_DIR/tools/cnitool' add $NET /run/netns/a >$WORK/log/chain"; seen
 is "chain: the sysctl of tuning" "$(nsip a cat /proc/sys/net/core/somaxconn)" 500
 refuse "chain: the host port of portmap is mapped" test "$(mapped)" = 0
-check "chain: a reaches its gateway" nsip a ping -c1 -W3 "$(jq -r '.ips[0].gateway' "$WORK/log/chain")"
+check "chain: a reaches its gateway" nsip a ping -c1 -W20 "$(jq -r '.ips[0].gateway' "$WORK/log/chain")"
 check "chain: check" cnitool check "$NET" /run/netns/a
 check "chain: status" cnitool status "$NET" /run/netns/a
 ip netns add b; check "chain: add b" env CAP_ARGS= "$CACHE_DIR/tools/cnitool" add "$NET" /run/netns/b; seen

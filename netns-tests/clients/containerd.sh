@@ -85,7 +85,7 @@ T
 start() { # start [TEMPLATE]
   config "${1:-}" >"$WORK/config.toml"
   containerd -c "$WORK/config.toml" >>"$LOG/containerd.log" 2>&1 & CD=$!
-  wait_for 20 cri version || { tail -20 "$LOG/containerd.log"; cri version 2>&1 | tail -5; die "containerd does not answer"; }
+  wait_for $PATIENCE cri version || { tail -20 "$LOG/containerd.log"; cri version 2>&1 | tail -5; die "containerd does not answer"; }
 }
 stop() { stop_pid "$CD" 15; CD=; }
 cleanup() {
@@ -96,7 +96,7 @@ cleanup() {
 }
 ready() { [ "$(cri status | field .conditions.NetworkReady)" = true ]; }
 notready() { [ "$(cri status | field .conditions.NetworkReady)" = false ]; }
-use_conf() { rm -f $NETD/*; cp "$1" $NETD/10-net.conflist; wait_for 10 ready; sleep 0.3; }
+use_conf() { rm -f $NETD/*; cp "$1" $NETD/10-net.conflist; wait_for $PATIENCE ready; sleep 0.3; }
 
 busybox_rootfs "$WORK/rootfs"; oci_tar "$WORK/rootfs" localhost/busybox:1 '["/bin/sleep","2147483647"]' "$WORK/busybox.tar"
 start
@@ -108,7 +108,7 @@ check "network ready once $TYPE's configuration is there" use_conf "$CONFLIST"
 
 if has ctr; then
   say "# ctr run --cni"
-  out=$(timeout 60 ctr -n "$CG" run --rm --cni --snapshotter "${SNAPSHOTTER:-overlayfs}" localhost/busybox:1 c1 sh -c 'ip -o addr show dev eth0; ip route; gw=$(ip route | sed -n "s/^default via \([^ ]*\).*/\1/p"); ping -c1 -W3 $gw' 2>&1 </dev/null); rc=$?
+  out=$(timeout 300 ctr -n "$CG" run --rm --cni --snapshotter "${SNAPSHOTTER:-overlayfs}" localhost/busybox:1 c1 sh -c 'ip -o addr show dev eth0; ip route; gw=$(ip route | sed -n "s/^default via \([^ ]*\).*/\1/p"); ping -c1 -W20 $gw' 2>&1 </dev/null); rc=$?
   is "ctr run --cni: exit status" $rc 0; [ $rc = 0 ] || say "$out"
   is "ctr run --cni: addresses on eth0 (global)" "$(grep -c 'scope global' <<<"$out")" "$FAMILIES"
   is "ctr run --cni: default route" "$(grep -c '^default via' <<<"$out")" 1
@@ -128,7 +128,7 @@ if has cri; then
   is "netns of pod-a is under /run/netns" "$(dirname "$(field .netns <<<"$pa")" | sed 's|^/var/run|/run|')" /run/netns
   is "ports on the bridge" "$(ports_of "$BRIDGE")" 2
   CA=$(cri ctr "$A" main /bin/sleep 3600 | field .id); [ -n "$CA" ] && ok "container started in pod-a" || bad "container in pod-a"
-  for ip in $(field '.ips[]' <<<"$pb"); do check "container in pod-a reaches pod-b by $ip" cri exec "$CA" /bin/ping -c1 -W3 "$ip"; done
+  for ip in $(field '.ips[]' <<<"$pb"); do check "container in pod-a reaches pod-b by $ip" cri exec "$CA" /bin/ping -c1 -W20 "$ip"; done
   is "two sandboxes do not share an address" "$(field '.ips[]' <<<"$pa$pb" | sort | uniq -d | wc -l)" 0
   H=$(cri run --host pod-host | field .id); is "host-network pod takes no address" "$(store_count)" $((2*FAMILIES))
   # what the kubelet does to a pod at its end, and more than once
@@ -140,7 +140,7 @@ if has cri; then
   sleep 0.3; no_leak "CRI" fw
   if [ "${VER%%.*}" -ge 2 ] && [ "$CONF_VERSION" = 1.1.0 ]; then # 2.x asks STATUS; its answer is the node's readiness
     jq --arg t "$TYPE" '(.plugins[]|select(.type==$t)).ipam.type="no-such-ipam"' "$CONFLIST" >$NETD/10-net.conflist
-    check "NetworkReady goes away when STATUS fails" wait_for 10 notready
+    check "NetworkReady goes away when STATUS fails" wait_for $PATIENCE notready
     check "and comes back with the right configuration" use_conf "$CONFLIST"
   fi
   if [ -n "$TRACE" ]; then # what the runtime asks of the plugin by itself
@@ -178,7 +178,7 @@ if has faults; then
   is "pod IPs still known after containerd's restart" "$(cri pod "$A" | field '.ips|length')" "$FAMILIES"
   check "stop after containerd's restart" cri stop "$A"; cri remove "$A" >/dev/null
   no_leak "containerd restarted" fw
-  A=$(cri run f-pause | field .id); seen; kill9 "$(cri pod "$A" | field .pid)"; wait_for 5 sh -c "node '$HERE/cri.cjs' pod $A | grep -q NOTREADY"
+  A=$(cri run f-pause | field .id); seen; kill9 "$(cri pod "$A" | field .pid)"; wait_for $PATIENCE sh -c "node '$HERE/cri.cjs' pod $A | grep -q NOTREADY"
   is "addresses while the dead sandbox is not stopped" "$(store_count)" "$FAMILIES"
   check "stop after the pause process was killed" cri stop "$A"; cri remove "$A" >/dev/null
   no_leak "pause killed" fw
@@ -194,7 +194,7 @@ if has faults; then
   cri stop "$A" >/dev/null; cri remove "$A" >/dev/null
   A=$(cri run full-3 | field .id); is "the address is free again for the next pod" "$(cri pod "$A" | field .state)" SANDBOX_READY
   ids=$(cri list | field '.[].id'); cri stop $ids >/dev/null; cri remove $ids >/dev/null; sleep 0.3
-  is "store empty" "$(store_count "$(dirname "$STORE")/full")" 0; wait_for 5 no_veth; is "veth left" "$(veth_count)" 0
+  is "store empty" "$(store_count "$(dirname "$STORE")/full")" 0; wait_for $PATIENCE no_veth; is "veth left" "$(veth_count)" 0
   use_conf "$CONFLIST"
 fi
 
@@ -217,7 +217,7 @@ if has template; then
 T
   start "$WORK/template"; check "network not ready before the CIDRs are known" notready
   check "UpdateRuntimeConfig" cri cidr 10.91.5.0/24,fd00:91:5::/64
-  check "network ready" wait_for 10 ready
+  check "network ready" wait_for $PATIENCE ready
   f=$(ls $NETD/*.conflist); say "# $(basename "$f"): $(jq -c .plugins[0].ipam "$f")"
   is "rendered ranges" "$(jq -c '[.plugins[0].ipam.ranges[][0].subnet]' "$f")" '["10.91.5.0/24","fd00:91:5::/64"]'
   is "rendered routes" "$(jq -c '[.plugins[0].ipam.routes[].dst]' "$f")" '["0.0.0.0/0","::/0"]'
@@ -225,7 +225,7 @@ T
   is "two pod IPs" "$(field '.ips|length' <<<"$p")" 2
   is "from the node's CIDRs" "$(field '.ips|(.[0]|startswith("10.91.5."))and(.[1]|startswith("fd00:91:5:"))' <<<"$p")" true
   check "stop" cri stop "$A"; check "remove" cri remove "$A"; sleep 0.3
-  is "store empty" "$(store_count "$(dirname "$STORE")/node")" 0; wait_for 5 no_veth; is "veth left" "$(veth_count)" 0
+  is "store empty" "$(store_count "$(dirname "$STORE")/node")" 0; wait_for $PATIENCE no_veth; is "veth left" "$(veth_count)" 0
 fi
 is "containerd still alive" "$(pid_alive "$CD" && echo yes)" yes
 finish

@@ -39,9 +39,9 @@ function connect() {
         })
         const data = []
         let status = {}
-        s.setTimeout(120000, () => {
+        s.setTimeout(300000, () => {
           s.close()
-          reject(new Error(`${method}: no answer in 120 s`))
+          reject(new Error(`${method}: no answer in 300 s`))
         })
         s.on('response', (h) => {
           if (h['grpc-status'] !== undefined) status = h

@@ -32,6 +32,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
 PASS=0 FAIL=0
+PATIENCE=120 # seconds, for what is to come: more than it takes on a machine that has much else to do
 say()  { printf '%s\n' "$*"; }
 ok()   { PASS=$((PASS+1)); say "ok   - $*"; }
 bad()  { FAIL=$((FAIL+1)); say "FAIL - $*"; }
@@ -57,13 +58,13 @@ apt_install() { # apt_install PKG... : installs the missing ones of this machine
   [ -z "$need" ] && return 0
   [ -n "$NO_INSTALL" ] && { say "missing packages:$need (NO_INSTALL is set)"; return 1; }
   # shellcheck disable=SC2086
-  apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends $need >/dev/null 2>&1 ||
-    { apt-get -q update >/dev/null 2>&1; apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends $need 2>&1 | tail -5; }
+  apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=5 install -y -q --no-install-recommends $need >/dev/null 2>&1 ||
+    { apt-get -q -o Acquire::Retries=5 update >/dev/null 2>&1; apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=5 install -y -q --no-install-recommends $need 2>&1 | tail -5; }
   for p in $need; do dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null | grep -qx installed || { say "could not install $p"; return 1; }; done
 }
 mirror() {
   [ -n "$DEBIAN_MIRROR" ] || DEBIAN_MIRROR=$(apt-get indextargets --format '$(REPO_URI) $(CREATED_BY)' 2>/dev/null | awk '$2=="Packages" && $1 ~ /\/debian\/?$/ {print $1; exit}')
-  [ -n "$DEBIAN_MIRROR" ] || { apt-get -q update >/dev/null 2>&1; DEBIAN_MIRROR=$(apt-get indextargets --format '$(REPO_URI) $(CREATED_BY)' | awk '$2=="Packages" && $1 ~ /\/debian\/?$/ {print $1; exit}'); }
+  [ -n "$DEBIAN_MIRROR" ] || { apt-get -q -o Acquire::Retries=5 update >/dev/null 2>&1; DEBIAN_MIRROR=$(apt-get indextargets --format '$(REPO_URI) $(CREATED_BY)' | awk '$2=="Packages" && $1 ~ /\/debian\/?$/ {print $1; exit}'); }
   [ -n "$DEBIAN_MIRROR" ] || { say "no Debian mirror found in apt's sources: set DEBIAN_MIRROR" >&2; return 1; }
 }
 # apt of another Debian suite, with its own lists; nothing of it enters this machine's apt
@@ -74,10 +75,10 @@ suite_apt() { # suite_apt SUITE apt-get|apt-cache ARGS...
     mkdir -p "$d/lists/partial" "$d/cache/archives/partial"
     local key=/usr/share/keyrings/debian-archive-keyring.gpg
     { echo "deb [signed-by=$key] $DEBIAN_MIRROR $s main"; echo "deb-src [signed-by=$key] $DEBIAN_MIRROR $s main"; } >"$d/sources.list"
-    apt-get -q -o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::Lists="$d/lists" -o Dir::Cache="$d/cache" -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false update >"$d/update.log" 2>&1 || { tail -3 "$d/update.log" >&2; return 1; }
+    apt-get -q -o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::Lists="$d/lists" -o Dir::Cache="$d/cache" -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false -o Acquire::Retries=5 update >"$d/update.log" 2>&1 || { tail -3 "$d/update.log" >&2; return 1; }
     touch "$d/.updated"
   fi
-  "$tool" -q -o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::Lists="$d/lists" -o Dir::Cache="$d/cache" -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false "$@"
+  "$tool" -q -o Dir::Etc::sourcelist="$d/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::Lists="$d/lists" -o Dir::Cache="$d/cache" -o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false -o Acquire::Retries=5 "$@"
 }
 # fetch_debs SUITE PKG... : downloads and extracts into $CACHE_DIR/root/SUITE (once)
 fetch_debs() {
@@ -169,6 +170,7 @@ store_entries() { # addresses held in the host-local store of the network (STORE
   find "${1:-$STORE}" -maxdepth 1 -type f ! -name lock ! -name 'last_reserved_ip*' ! -name pontoon.boot -printf '%f\n' | sort
 }
 store_count() { store_entries "$@" | grep -c .; }
+store_has() { [ "$(store_count)" = "$1" ]; }
 veth_count() { ip -o link show type veth | grep -c .; }
 no_veth() { [ "$(veth_count)" = 0 ]; } # a netns that went away takes its veth along a little later
 ports_of() { ip -o link show master "$1" 2>/dev/null | grep -c .; }
@@ -181,7 +183,7 @@ fw_left() { # lines of the packet filter that still name an address that was see
 # With "fw" the last one is a known fault of the reference plugins and only fails under STRICT=1.
 no_leak() {
   is "$1: addresses left in the store" "$(store_count)" 0
-  wait_for 5 no_veth; is "$1: veth interfaces left" "$(veth_count)" 0
+  wait_for $PATIENCE no_veth; is "$1: veth interfaces left" "$(veth_count)" 0
   local n; n=$(fw_left); : >"$WORK/seen"
   if [ "$n" -ne 0 ] && [ "${2:-}" = fw ] && [ -z "$STRICT" ]; then say "note - $1: $n packet filter rules of removed containers left"
   else is "$1: packet filter rules of removed containers left" "$n" 0; fi

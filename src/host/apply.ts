@@ -235,6 +235,7 @@ function withoutFirst(errors: readonly LineError[], lines: readonly string[]): r
 }
 
 function lineFault(error: LineError, steps: readonly Step[]): Fault {
+  if (error.death?.code === CODE.tryAgain) return error.death
   const step = steps.find(({ run }) => run.some((op) => 'line' in op && op.line === error.line))
   const what = step ? `can't make ${nameOf(step.resource)}` : 'ip failed'
   if (/File exists/.test(error.text) && step?.resource.kind === 'veth') {

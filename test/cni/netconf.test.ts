@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseHead } from '../../src/cni/head.ts'
 import { type NetConf, parseNetConf } from '../../src/cni/netconf.ts'
 import type { Verb } from '../../src/cni/version.ts'
 import { Fault } from '../../src/core/fault.ts'
+import fc from '../properties.ts'
 
 type Keys = Record<string, unknown>
 

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseRequest, spokenVersion } from '../../src/cni/request.ts'
 import { Fault } from '../../src/core/fault.ts'
+import fc from '../properties.ts'
 
 type Env = Record<string, string>
 

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { appendResult, parseResult, type Result, renderResult } from '../../src/cni/result.ts'
 import { isAtLeast, SUPPORTED_VERSIONS } from '../../src/cni/version.ts'
+import fc from '../properties.ts'
 
 const full: Result = {
   interfaces: [

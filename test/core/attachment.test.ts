@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   bridgeMacOf,
@@ -14,6 +13,7 @@ import {
   parseLabel,
   sandboxMacOf,
 } from '../../src/core/attachment.ts'
+import fc from '../properties.ts'
 import { attachment, ip } from './seen.ts'
 
 const names = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,70}$/)

@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import fc from 'fast-check'
 import { Address4 } from 'ip-address'
 import { expect, test } from 'vitest'
 import { contains, formatCidr, formatIp, lastOf, networkOf, overlaps, parseCidr, parseIp } from '../../src/core/ip.ts'
+import fc from '../properties.ts'
 import { cidr, ip } from './seen.ts'
 
 const canonical: [text: string, want: string][] = [

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CODE } from '../../src/core/fault.ts'
 import { isPlainWord, line } from '../../src/core/line.ts'
+import fc from '../properties.ts'
 
 test('a line is the text with its words put in', () => {
   expect(line`link set dev ${'veth0'} mtu ${1500} up`).toBe('link set dev veth0 mtu 1500 up')

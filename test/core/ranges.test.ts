@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CODE, Fault } from '../../src/core/fault.ts'
 import { formatIp } from '../../src/core/ip.ts'
 import { describeRange, parseRangeSets, type RangeText, warnRanges } from '../../src/core/ranges.ts'
+import fc from '../properties.ts'
 
 interface Accepted {
   name: string

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sha256 } from '../../src/core/sha256.ts'
+import fc from '../properties.ts'
 
 const wanted = (text: string) => createHash('sha256').update(text, 'latin1').digest('hex')
 

@@ -37,7 +37,7 @@ const operations: Readonly<Record<string, (...words: string[]) => void | Promise
   /** Adds one to the number in a file, so often; only a lock makes the sum right. */
   async count(file = '', times) {
     for (let i = 0; i < Number(times); i++) {
-      const release = await engine.lock(file, { wait: 15_000, stale: 5000 })
+      const release = await engine.lock(file, { wait: 120_000, stale: 60_000 })
       const before = Number(engine.readFile(file))
       await engine.sleep(Math.random() * 2)
       engine.overwriteFile(file, String(before + 1))
@@ -46,7 +46,7 @@ const operations: Readonly<Record<string, (...words: string[]) => void | Promise
   },
   /** Takes the lock, says so, and keeps it for a while. */
   async hold(file = '', milliseconds, wait) {
-    const release = await engine.lock(file, { wait: Number(wait), stale: 2000 })
+    const release = await engine.lock(file, { wait: Number(wait), stale: 6000 })
     engine.writeStdout('held\n')
     await engine.sleep(Number(milliseconds))
     release()

@@ -4,6 +4,11 @@
  */
 import type { Engine, Exit, SpawnOptions } from '../../src/engine/engine.ts'
 
+/** In milliseconds: for what is to come, however busy the machine is. */
+const PATIENCE = 60_000
+/** A lock that shows life is nobody else's for as long as a check takes. */
+const LOCK = { wait: PATIENCE, stale: 600_000 }
+
 type Check = (engine: Engine, directory: string) => void | Promise<void>
 
 export const checks: Readonly<Record<string, Check>> = {
@@ -183,8 +188,9 @@ export const checks: Readonly<Record<string, Check>> = {
     equal(engine.stat(directory).kind, 'directory')
     equal(engine.stat('/dev/null').kind, 'other')
     equal(engine.stat(`${directory}/link`), engine.stat(`${directory}/a`))
+    await run(engine, ['/usr/bin/touch', '-d', '@1234567890.25', `${directory}/a`])
     const { kind, size, modified } = engine.stat(`${directory}/a`)
-    equal([kind, size, Number.isInteger(modified), Math.abs(modified - engine.now()) < 10_000], ['file', 5, true, true])
+    equal([kind, size, modified], ['file', 5, 1_234_567_890_250])
     throws('ENOENT', () => engine.stat(`${directory}/dangling`))
   },
   'stat identifies a namespace by device and inode': (engine) => {
@@ -308,15 +314,8 @@ export const checks: Readonly<Record<string, Check>> = {
     equal((await first.exit).stdout, 'first')
   },
   'stderr can be looked at while the child runs': async (engine) => {
-    let started = (): void => {}
-    const isReady = new Promise<void>((resolve) => {
-      started = resolve
-    })
-    const child = start(engine, ['/bin/sh', '-c', 'echo problem >&2; sleep 0.05; echo ready; read line'], {
-      env: { PATH: '/usr/bin:/bin' },
-      onStdout: () => started(),
-    })
-    await isReady
+    const child = start(engine, ['/bin/sh', '-c', 'echo problem >&2; read line'], { env: { PATH: '/usr/bin:/bin' } })
+    while (child.stderrSoFar() === '') await engine.sleep(5) // the child waits for us
     equal(child.stderrSoFar(), 'problem\n')
     child.end()
     equal((await child.exit).stderr, 'problem\n')
@@ -337,13 +336,18 @@ export const checks: Readonly<Record<string, Check>> = {
   },
   'only whole characters are handed on': async (engine) => {
     const pieces: string[] = []
-    const script = "printf 'a\\303'; sleep 0.05; printf '\\251b\\360\\237'; sleep 0.05; printf '\\230\\200\\342\\202'"
-    await run(engine, ['/bin/sh', '-c', script], {
+    // It goes on when it is heard, so that no two pieces come together.
+    const script = "printf 'a\\303'; read x; printf '\\251b\\360\\237'; read x; printf '\\230\\200\\342\\202'"
+    const child = start(engine, ['/bin/sh', '-c', script], {
       env: { PATH: '/usr/bin:/bin' },
-      onStdout: (text) => pieces.push(text),
+      onStdout: (text) => {
+        pieces.push(text)
+        child.write('\n')
+      },
     })
-    equal(pieces.join('|').replaceAll('|', ''), 'aéb😀\ufffd')
-    equal(pieces[0], 'a')
+    equal((await child.exit).status, 0)
+    equal(pieces.slice(0, 2), ['a', 'éb'])
+    equal(pieces.slice(2).join(''), '😀\ufffd')
   },
   'bytes that are not UTF-8 are replaced': async (engine) => {
     const bytes = 'a\\377b\\300\\257c\\355\\240\\200d\\360\\237e\\342\\202'
@@ -353,7 +357,6 @@ export const checks: Readonly<Record<string, Check>> = {
     )
   },
   'the deadline ends a child that talks without end': async (engine) => {
-    const started = engine.monotonic()
     let length = 0
     const exit = await run(engine, ['/usr/bin/yes'], {
       deadline: 1000,
@@ -361,15 +364,12 @@ export const checks: Readonly<Record<string, Check>> = {
         length += text.length
       },
     })
-    equal([exit.status, exit.timedOut, length > 1_000_000], [137, true, true])
-    equal(engine.monotonic() - started < 15_000, true)
+    equal([exit.status, exit.timedOut, length > 0], [137, true, true])
   },
   'the deadline ends a child that has closed its outputs': async (engine) => {
-    const started = engine.monotonic()
-    const script = 'exec >&- 2>&-; exec sleep 30'
+    const script = 'exec >&- 2>&-; exec sleep 1000'
     const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' }, deadline: 200 })
     equal([exit.status, exit.timedOut], [137, true])
-    equal(engine.monotonic() - started < 15_000, true)
   },
   'a child that has closed its outputs is waited for': async (engine) => {
     const script = 'exec >&- 2>&-; sleep 0.1; exit 5'
@@ -377,16 +377,18 @@ export const checks: Readonly<Record<string, Check>> = {
     equal([exit.status, exit.timedOut], [5, false])
   },
   'a grandchild that keeps the pipes is not waited for beyond the deadline': async (engine) => {
-    const started = engine.monotonic()
-    const script = 'sleep 20 & echo done; exit 4'
-    const exit = await run(engine, ['/bin/sh', '-c', script], { env: { PATH: '/usr/bin:/bin' }, deadline: 2000 })
-    equal(exit, { status: 4, stdout: 'done\n', stderr: '', timedOut: false })
-    equal(engine.monotonic() - started < 15_000, true)
+    const script = 'sleep 1000 & echo $!; exit 4'
+    const options = { env: { PATH: '/usr/bin:/bin' }, deadline: 3000 }
+    const { stdout, ...exit } = await run(engine, ['/bin/sh', '-c', script], options)
+    equal(exit, { status: 4, stderr: '', timedOut: false })
+    // It lives, so it was not waited for.
+    equal((await run(engine, ['/bin/sh', '-c', `kill ${stdout}`])).status, 0)
   },
   'what was said before the deadline is heard, though this process was late': async (engine) => {
     const child = start(engine, ['/bin/echo', 'in time'], { deadline: 200 })
     const started = engine.monotonic()
-    while (engine.monotonic() - started < 300);
+    const hasEnded = () => /\) Z [^)]*$/.test(engine.readFile(`/proc/${child.pid}/stat`))
+    while (engine.monotonic() - started < 300 || !hasEnded());
     equal(await child.exit, { status: 0, stdout: 'in time\n', stderr: '', timedOut: false })
   },
   'a child can be killed': async (engine) => {
@@ -407,22 +409,20 @@ export const checks: Readonly<Record<string, Check>> = {
     child.end()
   },
   'writing to a child that does not read never blocks': async (engine) => {
-    const child = start(engine, ['/bin/sleep', '30'])
-    const started = engine.monotonic()
+    const child = start(engine, ['/bin/sleep', '1000'])
     child.write('x'.repeat(1_000_000))
     await engine.sleep(20)
     child.write('more')
-    equal(engine.monotonic() - started < 15_000, true)
-    child.kill()
+    child.kill() // before it ends by itself
     equal((await child.exit).status, 137)
   },
 
   'the clocks run': async (engine) => {
-    equal(Math.abs(engine.now() - Date.now()) < 100, true)
+    const [before, now, after] = [Date.now(), engine.now(), Date.now()]
+    equal(before <= now && now <= after, true)
     const started = engine.monotonic()
     await engine.sleep(30)
-    const slept = engine.monotonic() - started
-    equal(slept >= 28 && slept < 10_000, true)
+    equal(engine.monotonic() - started >= 28, true)
   },
   'the process knows itself': (engine) => {
     equal(String(engine.processId()), engine.readLink('/proc/self'))
@@ -437,7 +437,7 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 
   'the lock is a directory while it is held': async (engine, directory) => {
-    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    const release = await engine.lock(`${directory}/a`, LOCK)
     equal(engine.stat(`${directory}/a.lock`).kind, 'directory')
     release()
     equal(engine.listDirectory(directory), [])
@@ -445,40 +445,39 @@ export const checks: Readonly<Record<string, Check>> = {
   'a held lock is waited for, but not for ever': async (engine, directory) => {
     engine.makeDirectory(`${directory}/a.lock`)
     const started = engine.monotonic()
-    await rejects('LockTimeout', engine.lock(`${directory}/a`, { wait: 120, stale: 5000 }))
-    const waited = engine.monotonic() - started
-    equal(waited >= 115 && waited < 10_000, true)
+    await rejects('LockTimeout', engine.lock(`${directory}/a`, { ...LOCK, wait: 120 }))
+    equal(engine.monotonic() - started >= 115, true)
     setTimeoutOf(engine, 40, () => engine.removeDirectory(`${directory}/a.lock`))
-    const release = await engine.lock(`${directory}/a`, { wait: 2000, stale: 5000 })
+    const release = await engine.lock(`${directory}/a`, LOCK)
     release()
   },
   'a lock without a sign of life is taken over': async (engine, directory) => {
     engine.makeDirectory(`${directory}/a.lock`)
-    await run(engine, ['/usr/bin/touch', '-d', '10 seconds ago', `${directory}/a.lock`])
-    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    await run(engine, ['/usr/bin/touch', '-d', '20 minutes ago', `${directory}/a.lock`])
+    const release = await engine.lock(`${directory}/a`, LOCK)
     release()
     equal(engine.listDirectory(directory), [])
   },
   'a lock is given back once': async (engine, directory) => {
-    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    const release = await engine.lock(`${directory}/a`, LOCK)
     release()
-    const releaseSecond = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    const releaseSecond = await engine.lock(`${directory}/a`, LOCK)
     release()
     equal(engine.listDirectory(directory), ['a.lock'])
     releaseSecond()
   },
   'giving back a lock that is gone is no error': async (engine, directory) => {
-    const release = await engine.lock(`${directory}/a`, { wait: 100, stale: 5000 })
+    const release = await engine.lock(`${directory}/a`, LOCK)
     engine.removeDirectory(`${directory}/a.lock`)
     release()
   },
   'a lock needs a parent': async (engine, directory) => {
-    await rejects('FileError', engine.lock(`${directory}/none/a`, { wait: 100, stale: 5000 }))
+    await rejects('FileError', engine.lock(`${directory}/none/a`, LOCK))
   },
 }
 
 function start(engine: Engine, argv: readonly [string, ...string[]], options: Partial<SpawnOptions> = {}) {
-  return engine.spawn({ argv, env: {}, deadline: 10_000, ...options })
+  return engine.spawn({ argv, env: {}, deadline: PATIENCE, ...options })
 }
 
 function run(engine: Engine, argv: readonly [string, ...string[]], options: Partial<SpawnOptions> = {}): Promise<Exit> {

@@ -20,7 +20,7 @@ function run({ command: [file, ...words] }: Program, operation: readonly string[
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', CONTRACT: 'a value = é', CONTRACT_EMPTY: '' },
     encoding: 'utf8',
     maxBuffer: 1 << 26,
-    timeout: 15_000,
+    timeout: 120_000,
   })
 }
 
@@ -33,7 +33,7 @@ function shell({ command }: Program, line: string) {
     stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
     maxBuffer: 1 << 26,
-    timeout: 15_000,
+    timeout: 120_000,
   })
 }
 
@@ -178,9 +178,9 @@ describe('the lock between engines', () => {
     'a living holder keeps it beyond the time of the stale: $title',
     async ({ holder, other }) => {
       const file = join(place(), 'a')
-      const { child, held } = hold(holder, file, 60_000)
+      const { child, held } = hold(holder, file, 600_000)
       await held
-      const second = hold(other, file, 0, 2800)
+      const second = hold(other, file, 0, 8000)
       expect(await second.end).toBe(1)
       child.kill('SIGKILL')
     },

@@ -8,7 +8,7 @@ import { directory, removePrograms } from './programs.ts'
 
 const program = join(directory, 'single-file')
 
-beforeAll(() => buildNode({ entry: join(root, 'test/engine/contract-program.ts'), output: program }), 60_000)
+beforeAll(() => buildNode({ entry: join(root, 'test/engine/contract-program.ts'), output: program }))
 afterAll(removePrograms)
 
 function run(words: readonly string[], env: Readonly<Record<string, string>> = {}, file = program) {

@@ -240,6 +240,13 @@ const failing: Failure[] = [
     details: 'ip addr add 10.9.0.2/24 dev eth0 brd +: Nexthop is bad.',
   },
   {
+    name: 'ip does not end in time, which is no fault of anything that was to be made',
+    script: [host(), sandbox({ exit: { status: 137, timedOut: true } }), nft()],
+    code: CODE.tryAgain,
+    message: 'ip ended before its time',
+    details: 'it did not end within 25 s and was killed',
+  },
+  {
     name: 'the host and the sandbox fail: the first one is told',
     script: [
       host({ exit: failed(8, 'RTNETLINK answers: Exchange full') }),
