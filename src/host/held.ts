@@ -25,7 +25,12 @@ export function isDoubtful(victim: Victim, { storeFolder, indexFolder }: Ground)
   })
 }
 
-function addressesUnder({ addresses, elements, routes = [] }: Victim): ReadonlySet<string> {
+/** Its addresses, and those that its rules and routes are of. */
+export function addressesUnder({
+  addresses,
+  elements,
+  routes = [],
+}: Pick<Victim, 'addresses' | 'elements' | 'routes'>): ReadonlySet<string> {
   const masqueraded = elements.flatMap((element) => masqueradedBy(element) ?? [])
   return new Set([...addresses, ...masqueraded, ...routes.map(({ cidr }) => withoutPrefix(cidr))])
 }

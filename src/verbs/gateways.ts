@@ -4,6 +4,7 @@
  * the traffic for what may be another node's subnet by now.
  */
 import { type Cidr, contains, formatCidr, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
+import { isAlone } from '../core/kinds/host-route.ts'
 import type { Step } from '../core/plan.ts'
 import type { Resource } from '../core/resource.ts'
 import { isFileError } from '../engine/engine.ts'
@@ -43,14 +44,17 @@ export async function withFormerGateways(network: Network, desired: readonly Res
   })
 }
 
+/** A gateway that is a subnet of its own is that of all pods that are one, of its family: nothing tells of which. */
 function isLivedBy(network: Network, gateway: string): boolean {
   const subnet = parseCidr(gateway)
+  const isOfAlone = isAlone(gateway)
   return listEntries(network.indexFolder).some(
     (entry) =>
       !isEntryDead(entry) &&
       entry.addresses.some((text) => {
         const cidr = parseCidr(text)
-        return subnet !== undefined && cidr !== undefined && contains(subnet, cidr.ip)
+        if (!subnet || !cidr) return false
+        return isOfAlone ? isAlone(text) && cidr.ip.family === subnet.ip.family : contains(subnet, cidr.ip)
       }),
   )
 }

@@ -2,15 +2,10 @@
 import type { Attachment } from '../core/attachment.ts'
 import { formatIp, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
 import { iptables } from '../core/kinds/iptables.ts'
-import { deletionOf } from '../core/kinds/masquerade.ts'
 import { removalOf } from '../core/nat.ts'
 import { chainOf } from '../core/reference.ts'
 import type { Of } from '../core/resource.ts'
-import type { IndexEntry } from '../host/index-files.ts'
 import { settleNat } from '../host/iptables.ts'
-import { removeElements, startNft } from '../host/nft.ts'
-import type { Call } from './call.ts'
-import { removalsOf } from './foreign.ts'
 
 /** The removals, one a family, for addresses with prefix lengths. */
 export async function natRemovals(
@@ -25,12 +20,6 @@ export async function natRemovals(
     const own = pods.filter(({ ip }) => ip.family === family)
     return own.length === 0 ? [] : [() => remove({ kind: 'iptables', family, chain, attachment, pods: own }, wait)]
   })
-}
-
-/** Removes all rules of a former ADD, by whichever backend. */
-export async function clearFormer(call: Call, former: IndexEntry): Promise<void> {
-  for (const removal of removalsOf(call)) await removal()
-  if (former.elements.length > 0) await removeElements(startNft(), former.elements.map(deletionOf))
 }
 
 async function remove(gone: Of<'iptables'>, wait: number | undefined): Promise<void> {

@@ -15,8 +15,16 @@ import { sweep } from '../host/sweep.ts'
 import type { Call } from './call.ts'
 import type { Claim } from './claim.ts'
 
-/** The steps in reverse, the failing one included: what belongs to the attachment, then a bridge that nobody uses. */
-export async function undo(call: Call, { assigned, entry }: Claim, steps: readonly Step[]): Promise<void> {
+/**
+ * The steps in reverse, the failing one included: what belongs to the attachment, then a bridge that nobody uses.
+ * @param isPartial the entry and the reservations stay, as what leads to more
+ */
+export async function undo(
+  call: Call,
+  { assigned, entry }: Claim,
+  steps: readonly Step[],
+  isPartial: boolean,
+): Promise<void> {
   const elements = elementsOf(steps)
   const hasMadeVeth = steps.some(({ resource }) => resource.kind === 'veth')
   const victim = {
@@ -26,6 +34,7 @@ export async function undo(call: Call, { assigned, entry }: Claim, steps: readon
     links: hasMadeVeth && hasLink(call.hostVeth) ? [call.hostVeth] : [],
     elements,
     routes: routesMade(steps, entry.bridge),
+    isPartial,
   }
   const failures = await sweep([victim], call, { also: await natUndo(steps) })
   for (const failure of failures) noteOf(failure)
