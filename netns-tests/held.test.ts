@@ -1,10 +1,9 @@
 /** Whoever is given an address keeps what serves it, though a former holder is removed, or starts again, meanwhile. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { forEachExecutable } from './executables.ts'
+import { holdUp } from './hold-up.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
-import { leftovers, marksOf, STORE, store } from './observe.ts'
+import { addresses, leftovers, marksOf, STORE, store } from './observe.ts'
 import { add, addressesOf, BRIDGE, callPlugin, check, conf, del, expectFault, startPlugin } from './plugin.ts'
 
 const config = conf({ ipMasqBackend: 'nftables' })
@@ -26,34 +25,6 @@ function lose(lab: Lab, address: string): void {
 }
 
 const nodeRoutes = (lab: Lab) => lab.must('ip', 'route', 'show', 'proto', '122').trim()
-
-/**
- * From now on the first nft that is to delete elements waits until it is let go, before it does so.
- * @returns resolves, when it waits, to the function that lets it go
- */
-function holdUp(lab: Lab): () => Promise<() => void> {
-  const nft = `#!/bin/sh
-    [ "$*" = "-f -" ] || exec /run/real-nft "$@"
-    script=$(cat)
-    case $script in *"delete element"*)
-      if mv /run/hold /run/held 2>/dev/null; then while [ -e /run/held ]; do sleep 0.01; done; fi ;;
-    esac
-    printf '%s\\n' "$script" | /run/real-nft -f -`
-  writeFileSync(`${lab.root}/run/nft`, nft, { mode: 0o755 })
-  writeFileSync(`${lab.root}/run/hold`, '')
-  lab.must(
-    'sh',
-    '-ec',
-    'real=$(readlink -f "$(command -v nft)"); cp "$real" /run/real-nft; mount --bind /run/nft "$real"',
-  )
-  return async () => {
-    for (let tries = 0; !existsSync(`${lab.root}/run/held`); tries++) {
-      if (tries > 1000) throw new Error('no nft waits')
-      await sleep(10)
-    }
-    return () => rmSync(`${lab.root}/run/held`)
-  }
-}
 
 forEachExecutable((executable) => {
   describe('a container starts again under its ID, and another has its address by now', () => {
@@ -119,7 +90,7 @@ forEachExecutable((executable) => {
     const lab = await openLab(executable)
     const former = add(lab, 'a', one())
     lab.must('ip', 'netns', 'del', 'a')
-    const held = holdUp(lab)
+    const held = holdUp(lab, 'nft', 'delete element')
     const elsewhere = conf({ ipMasqBackend: 'nftables', ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } })
     const again = startPlugin(lab, 'ADD', { id: former.id, netns: lab.netns('a2'), conf: elsewhere })
     const letGo = await held()
@@ -129,5 +100,37 @@ forEachExecutable((executable) => {
     expect(early.json).toMatchObject({ code: 100 })
     const other = add(lab, 'b', one())
     expect(check(lab, other)).toMatchObject({ status: 0 })
+  })
+
+  test.each(['DEL', 'GC'])(
+    'an address went to another interface of the container: its jump stays by %s',
+    async (verb) => {
+      const lab = await openLab(executable)
+      const config = one({ ipMasqBackend: 'iptables' })
+      const former = add(lab, 'a', config)
+      lab.must('sh', '-ec', `ip -n a link del eth0; rm ${STORE}/t/10.9.0.2`)
+      const other = add(lab, 'a', config, { ifname: 'eth1' })
+      const valid = { 'cni.dev/valid-attachments': [{ containerID: other.id, ifname: 'eth1' }] }
+      if (verb === 'DEL') del(lab, former)
+      else expect(callPlugin(lab, 'GC', { conf: { ...config, ...valid }, ifname: '' })).toMatchObject({ status: 0 })
+      expect(check(lab, other)).toMatchObject({ status: 0 })
+      del(lab, other)
+      expect(leftovers(lab, 'CNI-', former.id)).toEqual([])
+    },
+  )
+
+  test('a network gets another subnet: the gateway stays while pods of another network on the bridge live by it', async () => {
+    const lab = await openLab(executable)
+    const ipam = (first: number) => ({
+      ranges: [[{ subnet: '10.9.0.0/24', rangeStart: `10.9.0.${first}`, rangeEnd: `10.9.0.${first + 9}` }]],
+    })
+    const former = add(lab, 'a', conf({ ipam: ipam(10) }))
+    const other = add(lab, 'b', conf({ name: 'u', ipam: ipam(20) }))
+    del(lab, former)
+    add(lab, 'c', conf({ ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } }))
+    expect(check(lab, other)).toMatchObject({ status: 0 })
+    del(lab, other)
+    add(lab, 'd', conf({ ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } }))
+    expect(addresses(lab, BRIDGE)).toEqual(['10.8.0.1/24'])
   })
 })

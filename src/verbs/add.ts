@@ -11,7 +11,6 @@ import { elementsOf, type Step } from '../core/plan.ts'
 import { type Assigned, defaultRoutes, type RouteText, resolveRoutes } from '../core/routes.ts'
 import { noteAddress, writeEntry } from '../host/index-files.ts'
 import { startNft } from '../host/nft.ts'
-import type { Session } from '../host/session.ts'
 import { findTool } from '../host/tools.ts'
 import { mark } from '../host/trace.ts'
 import type { Ahead } from './ahead.ts'
@@ -59,7 +58,7 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
     const vlanGateway = await findVlanGateway(netconf, host)
     const natChain = byIptables ? (await import('../core/reference.ts')).chainOf(call.attachment) : undefined
     const making: Making = { call, claim: claimed, sandbox, mac, vlanGateway, natChain, taken: [] }
-    if (claimed.former) await orUndo(making, () => orDrop(hands, () => clearFormer(making, host)), true)
+    if (claimed.former) await orUndo(making, () => orDrop(hands, () => clearFormer(making)), true)
     const made = await orUndo(making, async () => {
       if (isForeign) return (await import('./add-delegated.ts')).makeDelegated(making, hands, dns)
       const routes = completeRoutes(netconf, netconf.ipam?.routes ?? [], claimed.assigned)
@@ -95,8 +94,8 @@ function enter({ netns, allowOwnNetns }: Request, ahead: Ahead | undefined): Ahe
 }
 
 /** Hardly ever is there one. */
-async function clearFormer({ call, claim, natChain }: Making, host: Session): Promise<void> {
-  await (await import('./former.ts')).clearFormer(call, claim, host, natChain !== undefined)
+async function clearFormer({ call, claim, natChain }: Making): Promise<void> {
+  await (await import('./former.ts')).clearFormer(call, claim, natChain !== undefined)
 }
 
 /** @param isPartial what a former ADD left is there still: the entry and the reservations lead to it */

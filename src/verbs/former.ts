@@ -10,7 +10,7 @@ import { removeNote } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasInetNat, hasLink } from '../host/machine.ts'
 import { readRules } from '../host/nft-tables.ts'
-import type { Session } from '../host/session.ts'
+import { openSession, type Session } from '../host/session.ts'
 import { lockStore, release } from '../host/store.ts'
 import { sweep, throwFailures } from '../host/sweep.ts'
 import { lookUpTool } from '../host/tools.ts'
@@ -23,16 +23,18 @@ import { elementsNamed, isOwnLink, routesTo, withoutPrefix } from './victims.ts'
  * @param byIptables whether this ADD masquerades by iptables
  * @throws Fault for what could not be removed: it stays noted, for DEL
  */
-export async function clearFormer(call: Call, claim: Claim, host: Session, byIptables: boolean): Promise<void> {
+export async function clearFormer(call: Call, claim: Claim, byIptables: boolean): Promise<void> {
   const { former, assigned } = claim
   if (!former) return
   const { attachment, owner, indexFolder, storeFolder } = call
+  // Not the one that makes the new pair: `ip` remembers which index a name had, also when that link is gone.
+  const host = hasLink(call.hostVeth) ? openSession() : undefined
   const addressesLeft = former.addresses.map(withoutPrefix)
   const left = {
     attachment,
     owner,
     addresses: addressesLeft,
-    links: await ownLinks(call, host),
+    links: host ? await ownLinks(call, host) : [],
     elements: [...new Set([...former.elements, ...(await elementsLeft(call))])],
     routes: routesTo({ entry: former, addresses: addressesLeft }, call.netconf),
     // This ADD's entry is not the former's to remove, nor is what both of them have.
@@ -41,7 +43,7 @@ export async function clearFormer(call: Call, claim: Claim, host: Session, byIpt
   const kept = new Set(assigned.map(({ cidr }) => formatIp(cidr.ip)))
   const addresses = [...addressesUnder(left)].filter((address) => !kept.has(address))
   const also = byIptables || former.masquerade === 'iptables' ? removalsOf(call) : []
-  throwFailures(await sweep([{ ...left, addresses }], call, { also }), `a former ${nameOf(call)}`)
+  throwFailures(await sweep([{ ...left, addresses }], call, { host, also }), `a former ${nameOf(call)}`)
   if (addresses.length === 0) return
   await lockStore(storeFolder, false, (store) => {
     for (const address of addresses) release(store, address, owner)
@@ -50,7 +52,6 @@ export async function clearFormer(call: Call, claim: Claim, host: Session, byIpt
 }
 
 async function ownLinks({ attachment, hostVeth }: Call, host: Session): Promise<readonly string[]> {
-  if (!hasLink(hostVeth)) return []
   const seen = readLinks(await host.run([line`addr show dev ${hostVeth}`]))
   return isOwnLink(seen.get(hostVeth), attachment) ? [hostVeth] : []
 }

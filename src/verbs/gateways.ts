@@ -9,7 +9,7 @@ import type { Step } from '../core/plan.ts'
 import type { Resource } from '../core/resource.ts'
 import { isFileError } from '../engine/engine.ts'
 import { readIfThere, replaceFile } from '../host/files.ts'
-import { listEntries } from '../host/index-files.ts'
+import { listEntries, listEntriesElsewhere } from '../host/index-files.ts'
 import { isEntryDead, type Network } from './call.ts'
 
 const notePath = ({ indexFolder }: Network) => `${indexFolder}/gateways`
@@ -48,7 +48,8 @@ export async function withFormerGateways(network: Network, desired: readonly Res
 function isLivedBy(network: Network, gateway: string): boolean {
   const subnet = parseCidr(gateway)
   const isOfAlone = isAlone(gateway)
-  return listEntries(network.indexFolder).some(
+  const beside = listEntriesElsewhere(network.indexFolder).filter(({ bridge }) => bridge === network.netconf.bridge)
+  return [...listEntries(network.indexFolder), ...beside].some(
     (entry) =>
       !isEntryDead(entry) &&
       entry.addresses.some((text) => {

@@ -1,4 +1,4 @@
-import { commentOf, digest } from '../attachment.ts'
+import { type Attachment, commentOf, digest } from '../attachment.ts'
 import { formatCidr, formatIp } from '../ip.ts'
 import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
 
@@ -23,7 +23,7 @@ export const masquerade: Kind<Of<'masquerade'>> = {
   create: (want) => [
     {
       tool: 'nft',
-      lines: [`add element ${setOf(want)} { ${formatIp(want.address)} comment ${quoted(commentOf(want.attachment))} }`],
+      lines: [additionOf(elementOf(want), want.attachment)],
       whenMissing: setUp(want),
     },
   ],
@@ -39,6 +39,12 @@ export function elementOf(want: Of<'masquerade'>): string {
 export function masqueradedBy(element: string): string | undefined {
   const [, table, , address] = element.split(' ')
   return table === TABLE ? address : undefined
+}
+
+/** The line that adds an element of an attachment's. */
+export function additionOf(element: string, attachment: Attachment): string {
+  const [family, table, set, ...key] = element.split(' ')
+  return `add element ${family} ${table} ${set} { ${key.join(' ')} comment ${quoted(commentOf(attachment))} }`
 }
 
 /** Deleting what is not there is an error to nft, adding what is there is none: so both, in one transaction. */
