@@ -26,12 +26,12 @@ import {
   type LivingHolder,
   type LockedStore,
   lockStore,
+  noteBoot,
   readLeases,
   readOwner,
   release,
   releaseAlien,
   reserve,
-  writeBootNote,
 } from '../host/store.ts'
 import { type Call, dataDirOf, isEntryDead, isMakerAlive } from './call.ts'
 import { type Before, orReclaim } from './or-reclaim.ts'
@@ -95,7 +95,7 @@ async function tryClaim(
   const folder = wish.sets.length > 0 ? call.storeFolder : call.indexFolder
   const claimed = await lockStore(folder, true, (store) => {
     const isFresh = wish.sets.length > 0 && (isFirst || !statIfThere(call.indexFolder))
-    if (isFirst) writeBootNote(store, bootId())
+    if (isFirst) noteBoot(store, bootId())
     const found = readFormer(call, sandbox)
     for (const address of found ? emptied(found, call.storeFolder) : []) releaseAlien(store, address)
     const former = found && { ...found, addresses: formerAddresses(found, call) }
