@@ -1,6 +1,6 @@
 /**
- * STATUS: could an ADD be served now, and are the pods that are there well? Reads only, makes nothing, waits for
- * nothing: it is called every few seconds.
+ * STATUS: could an ADD be served now, and are the pods that are there well? Waits for nothing, and leaves nothing: it
+ * is called every few seconds.
  */
 import * as engine from '#engine'
 import type { NetConf } from '../cni/netconf.ts'
@@ -13,12 +13,13 @@ import { describeRange, type RangeSet } from '../core/ranges.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { gatewayDeviceOf, needsVlanFiltering } from '../core/vlans.ts'
 import { isFileError } from '../engine/engine.ts'
-import { readIfThere } from '../host/files.ts'
-import { listEntries } from '../host/index-files.ts'
+import { readIfThere, statIfThere } from '../host/files.ts'
+import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasLink, readSysctl } from '../host/machine.ts'
+import { probeFolder } from '../host/probe.ts'
 import { openSession } from '../host/session.ts'
-import { listAddresses, readOwner } from '../host/store.ts'
+import { asFault, listAddresses, readOwner } from '../host/store.ts'
 import { findTool, type Tool } from '../host/tools.ts'
 import { withBackend } from './backend.ts'
 import { hasOwnIpam, isEntryDead, type Network, networkOf } from './call.ts'
@@ -37,6 +38,7 @@ export async function status(request: Request): Promise<void> {
   requireTools(toolsOf(netconf))
   requireRights()
   if (isOwn) requireWritable(network.storeFolder)
+  requireRoom(isOwn ? [network.storeFolder, ...indexFolders(network)] : indexFolders(network))
   for (const set of sets) await requireFree(set, network, 'bridge')
   const obstacle = loopbackFault(netconf)
   if (obstacle) throw notAvailable(obstacle.message, obstacle.details)
@@ -58,6 +60,7 @@ export async function ipamStatus({ netconf }: Request): Promise<void> {
   const network = networkOf(netconf)
   const { sets } = parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, [])
   requireWritable(network.storeFolder)
+  requireRoom([network.storeFolder])
   for (const set of sets) await requireFree(set, network, 'none')
 }
 
@@ -105,6 +108,24 @@ function requireWritable(folder: string): void {
       throw notAvailable(`the store ${folder} is not writable`, `mount ${path} for writing, or set ipam.dataDir`)
     } catch (error) {
       if (!isFileError(error, 'ENOENT', 'ENOTDIR')) throw error
+    }
+  }
+}
+
+/** The folder of the network's entries; while it is still to be made, the one that it will be in. */
+function indexFolders({ indexFolder }: Network): readonly string[] {
+  return [statIfThere(indexFolder) ? indexFolder : RUN_FOLDER]
+}
+
+/** A folder that is still to be made is not tried: STATUS makes none, and leaves others' folders alone. */
+function requireRoom(folders: readonly string[]): void {
+  for (const folder of folders) {
+    if (statIfThere(folder)?.kind !== 'directory') continue
+    try {
+      probeFolder(folder)
+    } catch (error) {
+      const fault = asFault(error, folder)
+      throw fault instanceof Fault ? notAvailable(`no file can be written in ${folder}`, fault.details) : fault
     }
   }
 }
