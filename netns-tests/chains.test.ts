@@ -10,7 +10,7 @@ import { until } from './until.ts'
 const VERSIONS = ['0.4.0', '1.0.0', '1.1.0']
 const portmap = { type: 'portmap', capabilities: { portMappings: true } }
 const firewall = { type: 'firewall' }
-const tuning = { type: 'tuning', sysctl: { 'net.core.somaxconn': '512' }, mac: '02:11:22:33:44:55' }
+const tuning = { type: 'tuning', sysctl: { 'net.core.somaxconn': '512' }, mac: '02:11:22:33:44:55', mtu: 1400 }
 const bandwidth = { type: 'bandwidth', ingressRate: 8_000_000, ingressBurst: 800_000 }
 const sbr = { type: 'sbr' }
 const PORTS = { portMappings: [{ hostPort: 8080, containerPort: 80, protocol: 'tcp' }] }

@@ -27,7 +27,7 @@ const breaks: Break[] = [
   { name: 'the bridge is gone', does: `ip link del ${BRIDGE}`, about: /br-t/ },
   { name: 'IPv4 forwarding is off', does: 'echo 0 >/proc/sys/net/ipv4/ip_forward', about: /forward/ },
   { name: 'IPv6 forwarding is off', does: 'echo 0 >/proc/sys/net/ipv6/conf/all/forwarding', about: /forward/ },
-  { name: 'eth0 has another MTU', does: 'ip -n a link set eth0 mtu 1300', about: /1300/ },
+  { name: 'eth0 has a larger MTU than its other end', does: 'ip -n a link set eth0 mtu 1450', about: /1450/ },
   { name: 'eth0 is down', does: 'ip -n a link set eth0 down', about: /eth0/ },
   { name: 'eth0 is gone', does: 'ip -n a link del eth0', about: /eth0/ },
   {
@@ -59,6 +59,7 @@ const healthy = [
   { name: 'another plugin added an address', does: 'ip -n a addr add 192.0.2.7/24 dev eth0' },
   { name: 'another plugin added a route', does: 'ip -n a route add 192.0.2.0/24 via 10.9.0.1' },
   { name: 'the administrator added an address to the bridge', does: `ip addr add 192.0.2.1/24 dev ${BRIDGE}` },
+  { name: 'another plugin lowered the MTU', does: 'ip -n a link set eth0 mtu 1300' },
   { name: '/run was wiped', does: 'rm -rf /run/pontoon' },
 ]
 
@@ -87,10 +88,10 @@ forEachExecutable((executable) => {
     happens(
       lab,
       one,
-      `ip link set $HOST type bridge_slave hairpin off; ip addr del 10.9.0.1/24 dev ${BRIDGE}; ip -n a link set eth0 mtu 1300`,
+      `ip link set $HOST type bridge_slave hairpin off; ip addr del 10.9.0.1/24 dev ${BRIDGE}; ip -n a link set eth0 mtu 1450`,
     )
     const done = check(lab, one)
-    for (const about of [/hairpin/, /10\.9\.0\.1/, /1300/]) expectFault(done, { about })
+    for (const about of [/hairpin/, /10\.9\.0\.1/, /1450/]) expectFault(done, { about })
   })
 
   test.each(healthy)('CHECK passes when $name', async ({ does }) => {

@@ -103,6 +103,9 @@ forEachExecutable((executable) => {
       const lab = await openLab(executable)
       for (const name of ['a', 'b', 'c', 'd', 'e']) add(lab, name, small)
       reboot(lab)
+      expect(callPlugin(lab, 'STATUS', { conf: small, ifname: '' }), 'else no ADD ever comes').toMatchObject({
+        status: 0,
+      })
       const done = callPlugin(lab, 'ADD', { id: 'fresh', netns: lab.netns('f'), conf: small })
       expect(done).toMatchObject({ status: 0, stderr: expect.stringContaining('pod-a, of another boot') })
       expect(Object.values(store(lab))).toEqual(['fresh\r\neth0'])

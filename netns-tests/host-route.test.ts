@@ -101,10 +101,23 @@ forEachExecutable((executable) => {
         expect(check(lab, one)).toMatchObject({ status: 0 })
         del(lab, one)
         expect(routes(lab)).toEqual([])
-        // The address is in the set's name, too, which stays.
-        expect(leftovers(lab, former.id, one.id)).toEqual([])
+        expect(leftovers(lab, ...marksOf(former, one))).toEqual([])
       },
     )
+
+    test('leaves no rule of its own behind: all of a network share one', async () => {
+      const lab = await openLab(executable)
+      const of = (address: string) => ({
+        ...conf({ ipMasqBackend: 'nftables' }),
+        ipam: { type: 'host-local', ranges: [[{ subnet: `${address}/32`, gateway: '10.7.0.1' }]] },
+      })
+      const pods = ['a', 'b', 'c'].map((name, i) => add(lab, name, of(`10.7.0.${i + 5}`)))
+      for (const one of pods) expect(check(lab, one)).toMatchObject({ status: 0 })
+      for (const one of pods) del(lab, one)
+      expect(packetFilter(lab).filter((line) => line.includes('saddr @'))).toEqual([
+        'ip saddr @pods-t-single/32 masquerade comment "net: t, single/32"',
+      ])
+    })
 
     test('on another bridge keeps its route to the same address', async () => {
       const lab = await openLab(executable)

@@ -140,9 +140,23 @@ forEachExecutable((executable) => {
     const lab = await openLab(executable)
     const four = { ipam: { type: 'host-local', subnet: '10.9.0.0/24' } }
     expect(addressesOf(call(lab, 'ADD', four, { id: 'pod-a' }).json)).toEqual(['10.9.0.2'])
-    lab.must('touch', '-d', '2020-01-01', `${STORE}/10.9.0.2`)
+    lab.must('touch', '-d', '2020-01-01', `${STORE}/t/10.9.0.2`)
     expect(addressesOf(call(lab, 'ADD', four, { id: 'pod-b' }).json)).toEqual(['10.9.0.3'])
     expect(Object.keys(store(lab)).sort()).toEqual(['10.9.0.2', '10.9.0.3'])
+  })
+
+  test('the machine boots with its clock behind: what another boot had reserved is free once the clock is right', async () => {
+    const lab = await openLab(executable)
+    const single = { cniVersion: '1.1.0', ipam: { type: 'host-local', subnet: '10.9.0.0/30' } }
+    lab.must('sh', '-ec', `mkdir -p ${STORE}/t; printf 'old\\r\\neth0' >${STORE}/t/10.9.0.2`)
+    lab.must('touch', '-d', '+1 day', `${STORE}/t/10.9.0.2`)
+    expectFault(call(lab, 'ADD', single, { id: 'pod-a' }), { code: 100 })
+    expectFault(call(lab, 'STATUS', single), { code: 50 })
+    const booted = Math.floor(Date.now() / 1000) + 2 * 86_400
+    lab.must('sh', '-ec', `echo 'btime ${booted}' >/run/stat; mount --bind /run/stat /proc/stat`)
+    expect(call(lab, 'STATUS', single)).toMatchObject({ status: 0 })
+    expect(addressesOf(call(lab, 'ADD', single, { id: 'pod-a' }).json)).toEqual(['10.9.0.2'])
+    expectFault(call(lab, 'ADD', single, { id: 'pod-b' }), { code: 100 })
   })
 
   test('asked-for addresses: by CNI_ARGS, args.cni and runtimeConfig', async () => {

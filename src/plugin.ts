@@ -84,6 +84,7 @@ function parts(): Promise<unknown> {
     import('./verbs/delegated.ts'),
     import('./verbs/foreign.ts'),
     import('./verbs/foreign-gc.ts'),
+    import('./verbs/former.ts'),
     import('./verbs/gc.ts'),
     import('./verbs/gc-network.ts'),
     import('./verbs/ipam.ts'),

@@ -25,7 +25,12 @@ export function isDoubtful(victim: Victim, { storeFolder, indexFolder }: Ground)
   })
 }
 
-function addressesUnder({ addresses, elements, routes = [] }: Victim): ReadonlySet<string> {
+/** Its addresses, and those that its rules and routes are of. */
+export function addressesUnder({
+  addresses,
+  elements,
+  routes = [],
+}: Pick<Victim, 'addresses' | 'elements' | 'routes'>): ReadonlySet<string> {
   const masqueraded = elements.flatMap((element) => masqueradedBy(element) ?? [])
   return new Set([...addresses, ...masqueraded, ...routes.map(({ cidr }) => withoutPrefix(cidr))])
 }
@@ -53,8 +58,9 @@ export async function withoutHeld(
       return holder !== undefined && !isGoing(holder)
     }
     return doubtful.map((victim) => {
-      if (store) for (const address of victim.addresses) if (!isHeld(address)) putBack(store, address, victim.owner)
-      return lessHeld(victim, isHeld)
+      const free = [...addressesUnder(victim)].filter((address) => !isHeld(address))
+      const own = store ? free.filter((address) => putBack(store, address, victim.owner)) : []
+      return { ...lessHeld(victim, isHeld), addresses: [...new Set([...victim.addresses, ...own])] }
     })
   }
   return (await lockStore(ground.storeFolder, false, decide)) ?? decide(undefined)
@@ -83,12 +89,14 @@ function indexedHolders(indexFolder: string, isGoing: (owner: Owner) => boolean)
   return new Map(staying.flatMap((entry) => entry.addresses.map((cidr) => [withoutPrefix(cidr), entry] as const)))
 }
 
-function putBack({ folder }: LockedStore, address: string, owner: Owner): void {
+/** True when it was done. */
+function putBack({ folder }: LockedStore, address: string, owner: Owner): boolean {
   const path = pathOf(folder, address)
-  if (owner.containerID === '' || statIfThere(path)) return
+  if (owner.containerID === '' || statIfThere(path)) return false
   try {
     engine.createFile(path, ownerText(owner), 0o600)
+    return true
   } catch {
-    // On a full disk nobody else can reserve it either.
+    return false // on a full disk nobody else can reserve it either
   }
 }

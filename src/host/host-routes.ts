@@ -1,7 +1,7 @@
 /** The node's own routes to pods: those that Pontoon made, which their protocol number tells. */
 import { CODE, Fault } from '../core/fault.ts'
 import { withoutPrefix } from '../core/ip.ts'
-import { PROTOCOL, routeDeletion } from '../core/kinds/host-route.ts'
+import { PROTOCOL, routeAddition, routeDeletion } from '../core/kinds/host-route.ts'
 import { line } from '../core/line.ts'
 import { openSession, type Session } from './session.ts'
 
@@ -28,8 +28,14 @@ async function listRoutes(session: Session): Promise<ReadonlySet<string>> {
   return new Set(routes.map(({ dst = '', dev = '' }) => `${dst} ${dev}`))
 }
 
-/** The lines that remove those that there are. Another bridge may have a route to the same address. */
-export function removalLines(seen: ReadonlySet<string>, routes: readonly NodeRoute[]): readonly string[] {
+/** One that there is: the address, without prefix length, and the device. */
+export interface SeenRoute {
+  readonly address: string
+  readonly device: string
+}
+
+/** Those of these routes that there are. Another bridge may have a route to the same address. */
+export function routesAmong(seen: ReadonlySet<string>, routes: readonly NodeRoute[]): readonly SeenRoute[] {
   const bridges = new Map<string, string[]>()
   for (const { cidr, bridge } of routes) {
     const address = withoutPrefix(cidr)
@@ -37,16 +43,40 @@ export function removalLines(seen: ReadonlySet<string>, routes: readonly NodeRou
   }
   return [...seen].flatMap((route) => {
     const [address = '', device = ''] = route.split(' ')
-    const isOwn = bridges.get(address)?.some((bridge) => device === bridge || device.startsWith(`${bridge}.`))
-    return isOwn ? [routeDeletion(`${address}/${address.includes(':') ? 128 : 32}`, device)] : []
+    return bridges.get(address)?.some((bridge) => isOnBridge(device, bridge)) ? [{ address, device }] : []
   })
 }
 
-/** @throws Fault 105 naming the line that failed; none when there is no such route */
-export async function removeRoutes(routes: readonly NodeRoute[]): Promise<void> {
+/** The lines that remove them. */
+export function removalLines(seen: ReadonlySet<string>, routes: readonly NodeRoute[]): readonly string[] {
+  return routesAmong(seen, routes).map(({ address, device }) => routeDeletion(cidrOf(address), device))
+}
+
+/** Is this the bridge itself, or a VLAN gateway of it? */
+export function isOnBridge(device: string, bridge: string): boolean {
+  return device === bridge || device.startsWith(`${bridge}.`)
+}
+
+/**
+ * @returns those that were there
+ * @throws Fault 105 naming the line that failed; none when there is no such route
+ */
+export async function removeRoutes(routes: readonly NodeRoute[]): Promise<readonly SeenRoute[]> {
   const session = openSession()
-  await session.run(removalLines(await listRoutes(session), routes))
+  const seen = await listRoutes(session)
+  await session.run(removalLines(seen, routes))
   // It may have gone with the bridge in the meantime.
   const [first] = (await session.close()).filter(({ text }) => !/No such process|Cannot find device/.test(text))
   if (first) throw new Fault(CODE.leftover, `can't remove a route of the node`, `ip ${first.line}: ${first.text}`)
+  return routesAmong(seen, routes)
+}
+
+export async function restoreRoutes(routes: readonly SeenRoute[]): Promise<void> {
+  const session = openSession()
+  await session.run(routes.map(({ address, device }) => routeAddition(cidrOf(address), device)))
+  await session.close() // one whose bridge has gone meanwhile is no loss
+}
+
+function cidrOf(address: string): string {
+  return `${address}/${address.includes(':') ? 128 : 32}`
 }

@@ -16,6 +16,7 @@ import { listIfThere, removeIfThere, statIfThere } from './files.ts'
 import { isOwner, type Owner, ownerText, pathOf, readOwner, readQuietly } from './leases.ts'
 import type { LockedStore } from './store-lock.ts'
 
+export * from './boot-note.ts'
 export * from './leases.ts'
 export * from './store-lock.ts'
 
@@ -130,19 +131,6 @@ function isAbandoned(path: string): boolean {
 /** Frees an address that this owner holds. True when it did; an address of somebody else is left alone. */
 export function release(store: LockedStore, address: string, owner: Owner): boolean {
   return isOwner(readOwner(store.folder, address), owner) && removeIfThere(pathOf(store.folder, address))
-}
-
-const BOOT_NOTE = 'pontoon.boot'
-
-/** The boot in which the store was last looked through for what another boot left; undefined when it never was. */
-export function readBootNote(folder: string): string | undefined {
-  return readQuietly(`${folder}/${BOOT_NOTE}`)?.trim()
-}
-
-export function writeBootNote(store: LockedStore, boot: string): void {
-  const path = `${store.folder}/${BOOT_NOTE}`
-  if (statIfThere(path)) engine.overwriteFile(path, boot)
-  else engine.createFile(path, boot, FILE_MODE)
 }
 
 /** Is there a file of this address with nothing in it, as a crash leaves it? */

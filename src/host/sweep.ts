@@ -2,19 +2,24 @@
  * Removes attachments, for DEL and GC alike: links and rules side by side, then reservations, then index entries, so
  * that an address is free only when nothing uses it any more. It does all it can and reports every failure at the
  * end.
+ *
+ * No lock is held while links and rules go. Nobody is given an address meanwhile whose reservation stands; when it does
+ * not stand any more at the end, another removal was faster, and `restore.ts` puts back what may be somebody else's. A
+ * host end bears the name of its attachment: it can only be that one's, begun anew, and no runtime calls ADD before the
+ * DEL or GC has ended (specification 1.1.0, "Section 2"); what Pontoon reclaims by itself has none.
  */
-import { type Attachment, keyOf } from '../core/attachment.ts'
+import type { Attachment } from '../core/attachment.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { deletionOf } from '../core/kinds/masquerade.ts'
 import { line } from '../core/line.ts'
-import { statIfThere } from './files.ts'
+import { free } from './free.ts'
 import { isDoubtful, isUnclaimed, lessHeld, withoutHeld } from './held.ts'
-import type { NodeRoute } from './host-routes.ts'
-import { removeEntry } from './index-files.ts'
+import type { NodeRoute, SeenRoute } from './host-routes.ts'
+import type { Owner } from './leases.ts'
 import { hasLink } from './machine.ts'
 import { type NftProcess, removeElements, startNft } from './nft.ts'
+import type { Strayed } from './restore.ts'
 import { type LineError, openSession, type Session } from './session.ts'
-import { asFault, isEmpty, lockStore, type Owner, readOwner, release, releaseAlien } from './store.ts'
 
 /** What belongs to one attachment, as far as it is known. */
 export interface Victim {
@@ -68,6 +73,7 @@ export async function sweep(
   }
   const others = (hands.also ?? []).map(attempt)
   const going = await goingOf(victims, ground, attempt)
+  let routesGone: readonly SeenRoute[] = []
   const [links, elements, routes] = await Promise.all([
     attempt(() =>
       removeLinks(
@@ -81,7 +87,9 @@ export async function sweep(
         hands.nft,
       ),
     ),
-    attempt(() => removeRoutes(going.flatMap((victim) => victim.routes ?? []))),
+    attempt(async () => {
+      routesGone = await removeRoutes(going.flatMap((victim) => victim.routes ?? []))
+    }),
   ])
   await Promise.all(others)
   // What still carries traffic keeps its address.
@@ -90,7 +98,11 @@ export async function sweep(
     (elements || victim.elements.length === 0) &&
     (routes || !victim.routes?.length)
   const bare = going.filter((victim) => !victim.isPartial && isBare(victim))
-  await attempt(() => free(bare, ground, links && elements && routes ? alien : []))
+  const strayed: Strayed[] = []
+  await attempt(() => free(bare, ground, links && elements && routes ? alien : [], strayed))
+  if (strayed.length > 0) {
+    await attempt(async () => (await import('./restore.ts')).restore(strayed, routesGone, ground))
+  }
   return failures
 }
 
@@ -138,43 +150,9 @@ async function removeRules(elements: readonly string[], started: NftProcess | un
   await removeElements(started ?? startNft(), elements.map(deletionOf))
 }
 
-async function removeRoutes(routes: readonly NodeRoute[]): Promise<void> {
+async function removeRoutes(routes: readonly NodeRoute[]): Promise<readonly SeenRoute[]> {
   // Hardly ever is there one: the subnet would have to be the address alone.
-  if (routes.length > 0) await (await import('./host-routes.ts')).removeRoutes(routes)
-}
-
-async function free(victims: readonly Victim[], ground: Ground, alien: readonly string[]): Promise<void> {
-  const failures: unknown[] = []
-  const isFree = (victim: Victim) => isUnclaimed(victim, ground)
-  // A lock that a killed ADD left is nobody else's to remove, even when it had not come to a reservation.
-  const isLocked = statIfThere(`${ground.storeFolder}/lock.lock`) !== undefined
-  if (isLocked || alien.length > 0 || victims.some(({ addresses }) => addresses.length > 0)) {
-    await lockStore(ground.storeFolder, false, (store) => {
-      const tryOut = (work: () => void) => {
-        try {
-          work()
-        } catch (error) {
-          failures.push(asFault(error, ground.storeFolder))
-        }
-      }
-      for (const { addresses, owner } of victims.filter(isFree)) {
-        // An empty file at a victim's address is one that it had made, but not written, when it was killed.
-        for (const address of addresses) {
-          tryOut(
-            () => release(store, address, owner) || (isEmpty(store.folder, address) && releaseAlien(store, address)),
-          )
-        }
-      }
-      // An ADD may have taken one since it was looked at.
-      for (const address of alien) tryOut(() => !readOwner(store.folder, address) && releaseAlien(store, address))
-    })
-  }
-  const first = failures[0]
-  if (first) throw first
-  // Where there are no addresses, the index is what is locked.
-  if (statIfThere(`${ground.indexFolder}/lock.lock`)) await lockStore(ground.indexFolder, false, () => {})
-  for (const { attachment, addresses } of victims.filter(isFree))
-    removeEntry(ground.indexFolder, keyOf(attachment), addresses)
+  return routes.length > 0 ? (await import('./host-routes.ts')).removeRoutes(routes) : []
 }
 
 /** Throws what a sweep could not do, as one error. */

@@ -7,16 +7,18 @@ import { parseResult, type Result } from '../cni/result.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { loadIpv6, mentionsIpv6, networkOf, parseCidr, parseIp, plus, widthOf } from '../core/ip.ts'
 import { nameOf } from '../core/kinds.ts'
+import { elementsOf, type Step } from '../core/plan.ts'
 import type { Assigned } from '../core/routes.ts'
 import type { Hands } from '../host/apply.ts'
 import { type Delegation, parseObject, runDelegate } from '../host/delegate.ts'
 import { startNft } from '../host/nft.ts'
 import { openSession } from '../host/session.ts'
+import { sweep } from '../host/sweep.ts'
 import { completeRoutes, desiredOf, type Made } from './add.ts'
 import { usesIptables } from './backend.ts'
 import type { Call } from './call.ts'
 import { type Making, make } from './make.ts'
-import { noteOf } from './undo.ts'
+import { noteOf, routesMade } from './undo.ts'
 
 export function delegationOf({ request, netconf }: Call): Delegation {
   return { type: netconf.ipam?.type ?? '', path: request.path, stdin: request.stdin }
@@ -42,9 +44,21 @@ export async function makeDelegated(making: Making, hands: Hands, dns: Dns | und
     }
     return { links: await make(making, rest, more), assigned, routes, dns: dns ?? result.dns }
   } catch (error) {
+    await takeRulesBack(making)
     await takeBack(delegation)
     throw error
   }
+}
+
+/** What stands on an address goes before the plugin gives it to another, who makes the same anew. */
+async function takeRulesBack({ call, claim: { entry }, taken }: Making): Promise<void> {
+  const isRule = ({ resource }: Step) => resource.kind === 'masquerade' || resource.kind === 'hostRoute'
+  const rules = taken.filter(isRule)
+  if (rules.length === 0) return
+  const what = { attachment: entry, owner: call.owner, addresses: [], links: [], isPartial: true }
+  const routes = routesMade(rules, entry.bridge)
+  for (const failure of await sweep([{ ...what, elements: elementsOf(rules), routes }], call)) noteOf(failure)
+  taken.splice(0, taken.length, ...taken.filter((step) => !isRule(step)))
 }
 
 /** Specification 1.1.0, "Section 4: Plugin Delegation", "Delegated plugin execution procedure": DEL after a failure. */

@@ -58,8 +58,8 @@ export async function add(request: Request, ahead: Ahead | undefined): Promise<s
     const vlanGateway = await findVlanGateway(netconf, host)
     const natChain = byIptables ? (await import('../core/reference.ts')).chainOf(call.attachment) : undefined
     const making: Making = { call, claim: claimed, sandbox, mac, vlanGateway, natChain, taken: [] }
+    if (claimed.former) await orUndo(making, () => orDrop(hands, () => clearFormer(making)), true)
     const made = await orUndo(making, async () => {
-      await clearIptables(making)
       if (isForeign) return (await import('./add-delegated.ts')).makeDelegated(making, hands, dns)
       const routes = completeRoutes(netconf, netconf.ipam?.routes ?? [], claimed.assigned)
       return { links: await make(making, desiredOf(making, claimed.assigned, routes), hands), ...claimed, routes, dns }
@@ -93,17 +93,17 @@ function enter({ netns, allowOwnNetns }: Request, ahead: Ahead | undefined): Ahe
   throw new Fault(CODE.invalidEnvironment, `CNI_NETNS ${netns} is the plugin's own network namespace`, remedy)
 }
 
-/** Rules by iptables of a former ADD that is taken over, whose addresses may have been others. */
-async function clearIptables({ call, claim: { former }, natChain }: Making): Promise<void> {
-  if (!former || (natChain === undefined && former.masquerade !== 'iptables')) return
-  await (await import('./nat.ts')).clearFormer(call, former)
+/** Hardly ever is there one. */
+async function clearFormer({ call, claim, natChain }: Making): Promise<void> {
+  await (await import('./former.ts')).clearFormer(call, claim, natChain !== undefined)
 }
 
-async function orUndo<T>(making: Making, work: () => Promise<T>): Promise<T> {
+/** @param isPartial what a former ADD left is there still: the entry and the reservations lead to it */
+async function orUndo<T>(making: Making, work: () => Promise<T>, isPartial = false): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    await (await import('./undo.ts')).undo(making.call, making.claim, making.taken)
+    await (await import('./undo.ts')).undo(making.call, making.claim, making.taken, isPartial)
     throw error
   }
 }

@@ -26,12 +26,12 @@ import {
   type LivingHolder,
   type LockedStore,
   lockStore,
+  noteBoot,
   readLeases,
   readOwner,
   release,
   releaseAlien,
   reserve,
-  writeBootNote,
 } from '../host/store.ts'
 import { type Call, dataDirOf, isEntryDead, isMakerAlive } from './call.ts'
 import { type Before, orReclaim } from './or-reclaim.ts'
@@ -45,9 +45,7 @@ export interface Wish {
 export interface Claim {
   readonly entry: IndexEntry
   readonly assigned: readonly Assigned[]
-  /** Something of a former ADD of this attachment may be there still. */
-  readonly isTakenOver: boolean
-  /** That ADD's entry. */
+  /** The entry of a former ADD of this attachment, of which something may be there still; its addresses are reserved. */
   readonly former: IndexEntry | undefined
 }
 
@@ -97,7 +95,7 @@ async function tryClaim(
   const folder = wish.sets.length > 0 ? call.storeFolder : call.indexFolder
   const claimed = await lockStore(folder, true, (store) => {
     const isFresh = wish.sets.length > 0 && (isFirst || !statIfThere(call.indexFolder))
-    if (isFirst) writeBootNote(store, bootId())
+    if (isFirst) noteBoot(store, bootId())
     const found = readFormer(call, sandbox)
     for (const address of found ? emptied(found, call.storeFolder) : []) releaseAlien(store, address)
     const former = found && { ...found, addresses: formerAddresses(found, call) }
@@ -121,7 +119,8 @@ async function tryClaim(
           noteIntent(intended)
         },
       })
-      for (const address of left) {
+      // Those of a former ADD are given back when what stands on them is gone.
+      for (const address of former ? [] : left) {
         if (taken.some(({ ip }) => formatIp(ip) === address)) continue
         release(store, address, call.owner)
         removeNote(call.indexFolder, address, call.key)
@@ -133,7 +132,7 @@ async function tryClaim(
       const entry = { ...intent, addresses: assigned.map(({ cidr }) => formatCidr(cidr)) }
       // What was taken over, too, is in the index before the lock is let go: whoever has it next frees what is unknown.
       if (noted !== entry.addresses.join()) noteIntent(entry.addresses)
-      return { entry, assigned, isTakenOver: former !== undefined, former }
+      return { entry, assigned, former }
     } catch (error) {
       if (!former) removeEntry(call.indexFolder, call.key)
       throw error

@@ -96,7 +96,7 @@ async function beyondIndex(
 ): Promise<readonly string[]> {
   if (entry?.done) {
     if (entry.masquerade !== 'iptables') return []
-    also.push(...(await (await import('./nat.ts')).natRemovals(entry, entry.addresses)))
+    also.push(...(await (await import('./nat.ts')).natRemovals(entry, entry.addresses, call.storeFolder)))
     return []
   }
   const { findLinks, removalsOf } = await import('./foreign.ts')

@@ -46,7 +46,7 @@ function natLines({ netconf, victims, spared, kept }: Ground, seen: SavedNat): r
   return [...chainsOf(seen, netconf.name)].flatMap(([chain, containerID]) =>
     removalOf(seen, chain, (address) => {
       const jump = `${containerID} ${address}`
-      return gone.has(jump) || (ids !== undefined && !kept.has(jump) && !stays(containerID))
+      return !kept.has(jump) && (gone.has(jump) || (ids !== undefined && !stays(containerID)))
     }),
   )
 }

@@ -8,6 +8,7 @@ import { statIfThere } from '../host/files.ts'
 import { bootId, listEntries } from '../host/index-files.ts'
 import { bootTime } from '../host/machine.ts'
 import {
+  type Doubts,
   EMPTY_GRACE,
   isOwner,
   type Lease,
@@ -18,6 +19,7 @@ import {
   type Owner,
   pathOf,
   readBootNote,
+  readDoubts,
   readOwner,
   releaseAlien,
   reservedAt,
@@ -50,16 +52,19 @@ interface Past {
   readonly boot: number
   /** Who is seen to live. */
   readonly living: readonly Owner[]
+  /** Files that were younger than the clock when the store was looked through, and are older than the boot by now. */
+  readonly doubts: Doubts
 }
 
 /** Tells the reservations that, when no entry knows them, nobody can live by. */
 export async function forgetting(network: Network, sight: Sight): Promise<(lease: Lease) => boolean> {
-  const { boot, living } = await readPast(network, sight)
+  const { boot, living, doubts } = await readPast(network, sight)
   const isLiving = among(living)
   return ({ address, owner }) => {
     const reserved = reservedAt(network.storeFolder, address)
     if (reserved === undefined) return false
-    return owner ? reserved < boot && !isLiving(owner) : isAged(reserved)
+    const isOld = reserved < boot || doubts.get(address) === reserved
+    return owner ? isOld && !isLiving(owner) : isAged(reserved)
   }
 }
 
@@ -69,9 +74,22 @@ export async function forgetting(network: Network, sight: Sight): Promise<(lease
  */
 async function readPast(network: Network, sight: Sight): Promise<Past> {
   // Once looked through, what is left that the index does not know may live: only its missing port tells it does not.
-  if (sight === 'none' && isLookedThrough(network.storeFolder)) return { boot: 0, living: [] }
+  if (sight === 'none' && isLookedThrough(network.storeFolder)) {
+    return { boot: 0, living: [], doubts: settledDoubts(network.storeFolder) }
+  }
   const { isQuiet, named } = await readPorts(network)
-  return { boot: isQuiet ? bootTime() : 0, living: named.filter((one) => one.network === network.netconf.name) }
+  const living = named.filter((one) => one.network === network.netconf.name)
+  return { boot: isQuiet ? bootTime() : 0, living, doubts: new Map() }
+}
+
+/**
+ * A machine that boots with its clock behind takes the reservations of former boots for ones to come. They are noted
+ * with their times: nobody of this boot has made them. Once the clock is right, they are older than the boot, and one
+ * that was made anew has another time.
+ */
+function settledDoubts(storeFolder: string): Doubts {
+  const boot = bootTime()
+  return new Map([...readDoubts(storeFolder)].filter(([, time]) => time < boot))
 }
 
 const isLookedThrough = (storeFolder: string) => readBootNote(storeFolder) === bootId()
@@ -88,8 +106,7 @@ const isAged = (reserved: number) => Math.abs(engine.now() - reserved) > EMPTY_G
 const PORTION = 500
 
 /** What is known while the lock is held. */
-interface Ground extends Wanted {
-  readonly boot: number
+interface Ground extends Wanted, Pick<Past, 'boot' | 'doubts'> {
   readonly isKnown: (address: string) => boolean
   readonly isLiving: (owner: Owner) => boolean
 }
@@ -102,6 +119,8 @@ export async function freeForgotten(network: Network, wanted: Wanted): Promise<R
   const { storeFolder } = network
   const past = await readPast(network, wanted.sight ?? 'bridge')
   const names = listAddresses(storeFolder)
+  const doubts = new Map<string, number>()
+  const isFirst = !isLookedThrough(storeFolder)
   const own: string[] = []
   let freed = 0
   for (let i = 0; i === 0 || i < names.length; i += PORTION) {
@@ -110,6 +129,8 @@ export async function freeForgotten(network: Network, wanted: Wanted): Promise<R
       let notes = ''
       for (const address of names.slice(i, i + PORTION)) {
         const owner = ownerOfRest(store, address, ground)
+        const reserved = isFirst && owner === undefined ? (reservedAt(storeFolder, address) ?? 0) : 0
+        if (reserved > engine.now()) doubts.set(address, reserved)
         if (owner === undefined) continue
         if (owner === 'own') own.push(address)
         else if (releaseAlien(store, address)) {
@@ -118,7 +139,7 @@ export async function freeForgotten(network: Network, wanted: Wanted): Promise<R
         }
       }
       engine.writeStderr(notes)
-      if (i + PORTION >= names.length) writeBootNote(store, bootId())
+      if (i + PORTION >= names.length && !isLookedThrough(storeFolder)) writeBootNote(store, bootId(), doubts)
     })
   }
   return { freed, own }
@@ -129,7 +150,7 @@ export function noteOf(address: string, whose: string): string {
 }
 
 /** To be used under the lock that it was made under. The index is read when it is first asked about: mostly never. */
-function groundOf(network: Network, wanted: Wanted, { boot, living }: Past): Ground {
+function groundOf(network: Network, wanted: Wanted, { boot, living, doubts }: Past): Ground {
   let index: { readonly addresses: ReadonlySet<string>; readonly isLiving: (owner: Owner) => boolean } | undefined
   const read = () => {
     const entries = listEntries(network.indexFolder)
@@ -142,6 +163,7 @@ function groundOf(network: Network, wanted: Wanted, { boot, living }: Past): Gro
   return {
     ...wanted,
     boot: isOver ? 0 : boot,
+    doubts,
     isKnown: (address) => known().addresses.has(address),
     isLiving: (owner) => known().isLiving(owner),
   }
@@ -154,11 +176,11 @@ function groundOf(network: Network, wanted: Wanted, { boot, living }: Past): Gro
 function ownerOfRest(
   { folder }: LockedStore,
   address: string,
-  { boot, isKnown, isLiving, spared, thorough }: Ground,
+  { boot, doubts, isKnown, isLiving, spared, thorough }: Ground,
 ): string | undefined {
   const seen = statIfThere(pathOf(folder, address))
   if (seen?.kind !== 'file') return undefined
-  const isOld = seen.modified < boot
+  const isOld = seen.modified < boot || doubts.get(address) === seen.modified
   const isNobodys = isAged(seen.modified) && (seen.size === 0 || isOld || thorough)
   const mayGo = (isOld || isNobodys) && !isKnown(address)
   const mayBeOwn = spared !== undefined && mayBeOf(spared, seen.size)

@@ -4,11 +4,12 @@
  * the traffic for what may be another node's subnet by now.
  */
 import { type Cidr, contains, formatCidr, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
+import { isAlone } from '../core/kinds/host-route.ts'
 import type { Step } from '../core/plan.ts'
 import type { Resource } from '../core/resource.ts'
 import { isFileError } from '../engine/engine.ts'
 import { readIfThere, replaceFile } from '../host/files.ts'
-import { listEntries } from '../host/index-files.ts'
+import { listEntries, listEntriesElsewhere } from '../host/index-files.ts'
 import { isEntryDead, type Network } from './call.ts'
 
 const notePath = ({ indexFolder }: Network) => `${indexFolder}/gateways`
@@ -43,14 +44,18 @@ export async function withFormerGateways(network: Network, desired: readonly Res
   })
 }
 
+/** A gateway that is a subnet of its own is that of all pods that are one, of its family: nothing tells of which. */
 function isLivedBy(network: Network, gateway: string): boolean {
   const subnet = parseCidr(gateway)
-  return listEntries(network.indexFolder).some(
+  const isOfAlone = isAlone(gateway)
+  const beside = listEntriesElsewhere(network.indexFolder).filter(({ bridge }) => bridge === network.netconf.bridge)
+  return [...listEntries(network.indexFolder), ...beside].some(
     (entry) =>
       !isEntryDead(entry) &&
       entry.addresses.some((text) => {
         const cidr = parseCidr(text)
-        return subnet !== undefined && cidr !== undefined && contains(subnet, cidr.ip)
+        if (!subnet || !cidr) return false
+        return isOfAlone ? isAlone(text) && cidr.ip.family === subnet.ip.family : contains(subnet, cidr.ip)
       }),
   )
 }

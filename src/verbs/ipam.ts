@@ -7,7 +7,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, formatIp, parseIp } from '../core/ip.ts'
 import { resolveRoutes } from '../core/routes.ts'
 import { bootId } from '../host/index-files.ts'
-import { isOwner, type LockedStore, lockStore, readLeases, release, reserve, writeBootNote } from '../host/store.ts'
+import { isOwner, type LockedStore, lockStore, noteBoot, readLeases, release, reserve } from '../host/store.ts'
 import { throwFailures } from '../host/sweep.ts'
 import { type Call, callOf, networkOf } from './call.ts'
 import { livingHolderIn, nameOf, parseWish } from './claim.ts'
@@ -21,7 +21,7 @@ export async function ipam(request: Request): Promise<string> {
   if (request.verb === 'DEL') await del(request)
   if (request.verb === 'CHECK') check(request)
   if (request.verb === 'GC') await gc(request)
-  if (request.verb === 'STATUS') (await import('./status.ts')).ipamStatus(request)
+  if (request.verb === 'STATUS') await (await import('./status.ts')).ipamStatus(request)
   return ''
 }
 
@@ -41,7 +41,7 @@ async function add(request: Request): Promise<string> {
       livingHolder: livingHolderIn(call.indexFolder),
     })
     // A new store has none: the next ADD would take what this one reserved for another boot's, were the clock set.
-    if (isFirst) writeBootNote(store, bootId())
+    if (isFirst) noteBoot(store, bootId())
     return reserved
   }
   const taken = await orReclaim(

@@ -4,7 +4,6 @@ import { hostMacOf, labelOf } from '../core/attachment.ts'
 import type { Ends } from '../core/describe.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatIp } from '../core/ip.ts'
-import { deletionOf } from '../core/kinds/masquerade.ts'
 import { nameOf } from '../core/kinds.ts'
 import { line } from '../core/line.ts'
 import { type Plan, planAdd, type Step } from '../core/plan.ts'
@@ -12,16 +11,13 @@ import type { Observed, Resource, SeenLink } from '../core/resource.ts'
 import { apply, type Hands } from '../host/apply.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { bridgeMac, hasInetNat, hasLink } from '../host/machine.ts'
-import { removeElements, startNft } from '../host/nft.ts'
-import { readRules } from '../host/nft-tables.ts'
+import { startNft } from '../host/nft.ts'
 import { observed, readSysctls } from '../host/observe.ts'
 import type { Sandbox } from '../host/sandbox.ts'
-import { openSession, type Session } from '../host/session.ts'
-import { lookUpTool } from '../host/tools.ts'
+import { openSession } from '../host/session.ts'
 import type { Call } from './call.ts'
 import type { Claim } from './claim.ts'
 import { noteGateways, withFormerGateways } from './gateways.ts'
-import { elementsNamed } from './victims.ts'
 import { gatewayLines, readVlansOf, type VlanGateway, vlanRemedy } from './vlans.ts'
 
 export type Links = ReadonlyMap<string, SeenLink>
@@ -115,19 +111,9 @@ async function drop({ host, sandbox, vlans, nft }: Hands): Promise<void> {
   await Promise.all([host.close(), sandbox.close(), vlans?.close(), nft?.drop()])
 }
 
-/** What a former ADD of this very attachment left: its host end, and elements that may be of another address by now. */
-async function removeFormer({ attachment, hostVeth }: Call, host: Session): Promise<void> {
-  if (hasLink(hostVeth)) await host.run([line`link del dev ${hostVeth}`])
-  if (lookUpTool('nft') === undefined) return
-  const left = elementsNamed(await readRules(hasInetNat()), attachment)
-  if (left.length > 0) await removeElements(startNft(), left.map(deletionOf))
-}
-
-/** What the host has of it, once what a former ADD left is gone. */
-async function look({ call, claim, vlanGateway, taken }: Making, { host, vlans }: Hands, desired: readonly Resource[]) {
+/** What the host has of it. */
+async function look({ call, claim, vlanGateway }: Making, { host, vlans }: Hands, desired: readonly Resource[]) {
   const { netconf, hostVeth, owner } = call
-  const isFirst = taken.length === 0
-  if (isFirst && claim.isTakenOver) await removeFormer(call, host)
   const lines = [
     ...(hasLink(netconf.bridge) ? [line`addr show dev ${netconf.bridge}`] : []),
     ...(hasLink(hostVeth) ? [line`addr show dev ${hostVeth}`] : []),

@@ -1,36 +1,34 @@
 /** Takes down what iptables has for an attachment of Pontoon's own. */
 import type { Attachment } from '../core/attachment.ts'
-import { formatIp, loadIpv6, mentionsIpv6, parseCidr } from '../core/ip.ts'
+import { formatIp, loadIpv6, mentionsIpv6, parseCidr, withoutPrefix } from '../core/ip.ts'
 import { iptables } from '../core/kinds/iptables.ts'
-import { deletionOf } from '../core/kinds/masquerade.ts'
 import { removalOf } from '../core/nat.ts'
 import { chainOf } from '../core/reference.ts'
 import type { Of } from '../core/resource.ts'
-import type { IndexEntry } from '../host/index-files.ts'
 import { settleNat } from '../host/iptables.ts'
-import { removeElements, startNft } from '../host/nft.ts'
-import type { Call } from './call.ts'
-import { removalsOf } from './foreign.ts'
+import { isOwner, readOwner } from '../host/leases.ts'
 
-/** The removals, one a family, for addresses with prefix lengths. */
+/**
+ * The removals, one a family, for addresses with prefix lengths. The chain is the container's: what another interface
+ * of it has by now stays.
+ */
 export async function natRemovals(
   attachment: Attachment,
   addresses: readonly string[],
+  storeFolder: string,
   wait?: number,
 ): Promise<readonly (() => Promise<void>)[]> {
   if (addresses.some(mentionsIpv6)) await loadIpv6()
-  const pods = addresses.map(parseCidr).filter((cidr) => cidr !== undefined)
+  const isOthers = (cidr: string) => {
+    const owner = readOwner(storeFolder, withoutPrefix(cidr))
+    return owner !== undefined && !isOwner(owner, attachment)
+  }
+  const pods = addresses.flatMap((cidr) => (isOthers(cidr) ? [] : (parseCidr(cidr) ?? [])))
   const chain = chainOf(attachment)
   return ([4, 6] as const).flatMap((family) => {
     const own = pods.filter(({ ip }) => ip.family === family)
     return own.length === 0 ? [] : [() => remove({ kind: 'iptables', family, chain, attachment, pods: own }, wait)]
   })
-}
-
-/** Removes all rules of a former ADD, by whichever backend. */
-export async function clearFormer(call: Call, former: IndexEntry): Promise<void> {
-  for (const removal of removalsOf(call)) await removal()
-  if (former.elements.length > 0) await removeElements(startNft(), former.elements.map(deletionOf))
 }
 
 async function remove(gone: Of<'iptables'>, wait: number | undefined): Promise<void> {

@@ -16,6 +16,9 @@ export interface Ports {
 
 /**
  * Asks the bridge for its ports. A pod has one; where every port is Pontoon's, nobody lives but whom their labels name.
+ * It is asked before the store is locked, since a program takes longer than all else that is done under the lock. A pod
+ * that comes between loses nothing: Pontoon has noted it in the index, which is read under the lock; another plugin's
+ * reservation is younger than the boot.
  * @throws Fault 104 or 11 when `ip` is missing or does not answer
  */
 export async function readPorts({ netconf: { bridge } }: Network): Promise<Ports> {

@@ -49,7 +49,7 @@ async function freeDead(network: Network, dead: readonly IndexEntry[]): Promise<
   const also = await Promise.all(
     dead
       .filter(({ masquerade }) => masquerade === 'iptables')
-      .map(async (entry) => (await import('./nat.ts')).natRemovals(entry, entry.addresses)),
+      .map(async (entry) => (await import('./nat.ts')).natRemovals(entry, entry.addresses, network.storeFolder)),
   )
   throwFailures(await sweep(victims, network, { also: also.flat() }), 'reclaiming')
   engine.writeStderr(notes.join(''))

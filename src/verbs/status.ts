@@ -1,28 +1,30 @@
 /**
- * STATUS: could an ADD be served now, and are the pods that are there well? Reads only, makes nothing, waits for
- * nothing: it is called every few seconds.
+ * STATUS: could an ADD be served now, and are the pods that are there well? Waits for nothing, and leaves nothing: it
+ * is called every few seconds.
  */
 import * as engine from '#engine'
 import type { NetConf } from '../cni/netconf.ts'
 import type { Request } from '../cni/request.ts'
 import { capacity, holds, isExcluded } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
-import { formatCidr, parseIp } from '../core/ip.ts'
+import { formatCidr, parseIp, withoutPrefix } from '../core/ip.ts'
 import { line } from '../core/line.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
 import type { SeenLink } from '../core/resource.ts'
 import { gatewayDeviceOf, needsVlanFiltering } from '../core/vlans.ts'
 import { isFileError } from '../engine/engine.ts'
-import { readIfThere } from '../host/files.ts'
-import { listEntries } from '../host/index-files.ts'
+import { readIfThere, statIfThere } from '../host/files.ts'
+import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
 import { hasLink, readSysctl } from '../host/machine.ts'
+import { probeFolder } from '../host/probe.ts'
 import { openSession } from '../host/session.ts'
-import { listAddresses } from '../host/store.ts'
+import { asFault, listAddresses, readOwner } from '../host/store.ts'
 import { findTool, type Tool } from '../host/tools.ts'
 import { withBackend } from './backend.ts'
 import { hasOwnIpam, isEntryDead, type Network, networkOf } from './call.ts'
 import { parseWish } from './claim.ts'
+import type { Sight } from './forgotten.ts'
 import { loopbackFault } from './loopback.ts'
 import { toolsOf, vlanObstacle } from './vlans.ts'
 
@@ -36,7 +38,8 @@ export async function status(request: Request): Promise<void> {
   requireTools(toolsOf(netconf))
   requireRights()
   if (isOwn) requireWritable(network.storeFolder)
-  for (const set of sets) requireFree(set, network)
+  requireRoom(isOwn ? [network.storeFolder, ...indexFolders(network)] : indexFolders(network))
+  for (const set of sets) await requireFree(set, network, 'bridge')
   const obstacle = loopbackFault(netconf)
   if (obstacle) throw notAvailable(obstacle.message, obstacle.details)
   const bridges = await readBridges(netconf)
@@ -53,11 +56,12 @@ export async function status(request: Request): Promise<void> {
 }
 
 /** The role host-local: the store and its addresses alone. */
-export function ipamStatus({ netconf }: Request): void {
+export async function ipamStatus({ netconf }: Request): Promise<void> {
   const network = networkOf(netconf)
   const { sets } = parseWish({ ...netconf, runtimeConfig: { ...netconf.runtimeConfig, ips: [] } }, [])
   requireWritable(network.storeFolder)
-  for (const set of sets) requireFree(set, network)
+  requireRoom([network.storeFolder])
+  for (const set of sets) await requireFree(set, network, 'none')
 }
 
 function notAvailable(message: string, remedy: string): Fault {
@@ -108,13 +112,38 @@ function requireWritable(folder: string): void {
   }
 }
 
-/** A set is exhausted when all of its addresses are reserved and none of the owners is dead. */
-function requireFree(set: RangeSet, { storeFolder, indexFolder }: Network): void {
+/** The folder of the network's entries; while it is still to be made, the one that it will be in. */
+function indexFolders({ indexFolder }: Network): readonly string[] {
+  return [statIfThere(indexFolder) ? indexFolder : RUN_FOLDER]
+}
+
+/** A folder that is still to be made is not tried: STATUS makes none, and leaves others' folders alone. */
+function requireRoom(folders: readonly string[]): void {
+  for (const folder of folders) {
+    if (statIfThere(folder)?.kind !== 'directory') continue
+    try {
+      probeFolder(folder)
+    } catch (error) {
+      const fault = asFault(error, folder)
+      throw fault instanceof Fault ? notAvailable(`no file can be written in ${folder}`, fault.details) : fault
+    }
+  }
+}
+
+/** A set is exhausted when all of its addresses are reserved, and the next ADD can't reclaim one of them. */
+async function requireFree(set: RangeSet, network: Network, sight: Sight): Promise<void> {
+  const { storeFolder, indexFolder } = network
   const taken = listAddresses(storeFolder).filter((name) => {
     const ip = parseIp(name)
     return ip !== undefined && set.some((range) => holds(range, ip) && !isExcluded(range, ip))
   })
-  if (BigInt(taken.length) < capacity(set) || listEntries(indexFolder).some(isEntryDead)) return
+  if (BigInt(taken.length) < capacity(set)) return
+  const entries = listEntries(indexFolder)
+  if (entries.some(isEntryDead)) return
+  const known = new Set(entries.flatMap((entry) => entry.addresses.map(withoutPrefix)))
+  const isGone = await (await import('./forgotten.ts')).forgetting(network, sight)
+  const unknown = taken.filter((address) => !known.has(address))
+  if (unknown.some((address) => isGone({ address, owner: readOwner(storeFolder, address) }))) return
   const ranges = set.map(describeRange).join(', ')
   throw notAvailable(`no free address in ${ranges}`, `all ${taken.length} are reserved in ${storeFolder}`)
 }

@@ -121,7 +121,10 @@ export function routesOf({ addresses, bridge }: Pick<IndexEntry, 'addresses' | '
 }
 
 /** The same of what was traced. Where the index does not tell, each of the addresses may have one. */
-export function routesTo({ entry, addresses }: Traced, { isGateway, bridge }: NetConf): readonly NodeRoute[] {
+export function routesTo(
+  { entry, addresses }: Pick<Traced, 'entry' | 'addresses'>,
+  { isGateway, bridge }: NetConf,
+): readonly NodeRoute[] {
   if (entry?.done) return routesOf(entry)
   if (!isGateway) return []
   const cidrs = addresses.map((address) => `${address}/${address.includes(':') ? 128 : 32}`)

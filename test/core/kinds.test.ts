@@ -359,8 +359,9 @@ describe('inspect', () => {
       'want 02:00:00:00:00:03 have 02:00:00:00:00:77',
     ],
     ['a link whose hardware address is anyones', { ...link, mac: '' }, inside({ mac: '02:00:00:00:00:77' }), 'present'],
-    ['a link of another MTU', link, inside({ mtu: 1400 }), 'want mtu 1500 have mtu 1400'],
-    ['a link whose MTU is anyones', { ...link, mtu: 0 }, inside({ mtu: 1400 }), 'present'],
+    ['a link of a larger MTU', link, inside({ mtu: 1501 }), 'want mtu 1500 have mtu 1501'],
+    ['a link whose MTU a later plugin lowered', link, inside({ mtu: 1400 }), 'present'],
+    ['a link whose MTU is anyones', { ...link, mtu: 0 }, inside({ mtu: 1501 }), 'present'],
     ['a link that is down', link, inside({ up: false }), 'want up have down'],
 
     ['an address on no link', address, {}, 'absent'],

@@ -93,6 +93,21 @@ test.each(scripts)('$name', ({ want, element, setUp }) => {
   expect(masquerade.create(want)).toEqual([{ tool: 'nft', lines: [element], whenMissing: setUp }])
 })
 
+test.each([
+  ['10.9.0.2', '/32', [], 'single/32', ''],
+  ['fd00:9::2', '/128', [], 'single/128', ''],
+  ['10.9.0.2', '/32', ['10.8.0.0/16'], 'single/32_701d86c1', 'ip daddr != 10.8.0.0/16 '],
+])('pods whose subnet is their address share a set: %s%s, less %j', (address, length, exclude, name, others) => {
+  const want = { ...four, address: ip(address), subnet: cidr(address + length), exclude: exclude.map(cidr) }
+  const op = masquerade.create(want).find(({ tool }) => tool === 'nft')
+  expect(elementOf(want)).toBe(`inet cni_plugins_masquerade pods-net1-${name} ${address}`)
+  const family = address.includes(':') ? 'ip6' : 'ip'
+  expect(op?.tool === 'nft' && op.whenMissing.at(-1)).toBe(
+    `add rule inet cni_plugins_masquerade masq_checks ${family} saddr @pods-net1-${name} ${others}masquerade ` +
+      `comment "net: net1, single${length}"`,
+  )
+})
+
 test('removal takes what is not there for removed', () => {
   const element = 'element inet cni_plugins_masquerade pods-net1-10.9.0.0/24 { 10.9.0.2 }'
   expect(masquerade.remove(four)).toEqual([

@@ -18,7 +18,8 @@ vi.mock('#engine', async () => {
     meanwhile()
     return mixed.lock(path, options)
   }
-  return { ...mixed, lock, writeStderr: () => {} }
+  const readFile: typeof mixed.readFile = (path) => files.get(path) ?? mixed.readFile(path)
+  return { ...mixed, lock, readFile, writeStderr: () => {} }
 })
 followScripts()
 useTemporaryFolders()
@@ -35,11 +36,13 @@ const network = () => ({
 const owner = (containerID: string) => ({ containerID, ifname: 'eth0' })
 const left = () => readdirSync(network().storeFolder).filter((name) => name.startsWith('10.'))
 
+const DAY = 86_400
+
 /** A reservation from long before this boot. */
-function leave(address: string, content: string): void {
+function leave(address: string, content: string, time = 1e9): void {
   const path = join(network().storeFolder, address)
   writeFileSync(path, content)
-  utimesSync(path, 1e9, 1e9)
+  utimesSync(path, time, time)
 }
 
 function entry(containerID: string, parts: Partial<IndexEntry>): void {
@@ -117,6 +120,19 @@ test('a port of a pod of the same name on another network keeps nothing', async 
   leave('10.9.0.2', 'c1\r\neth0')
   port(labelOf({ network: 'net2', ...owner('c1') }))
   expect((await freeForgotten(network(), {})).freed).toBe(1)
+})
+
+test.each<[name: string, booted: number, since: () => void, freed: number]>([
+  ['the clock is right by then', DAY * 2, () => {}, 1],
+  ['the clock stays behind', 0, () => {}, 0],
+  ['it was reserved anew meanwhile', DAY * 2, () => leave('10.9.0.2', 'c2\r\neth0'), 0],
+])('in the role host-local: one from the future, and %s', async (_, booted, since, freed) => {
+  const wanted = { sight: 'none', thorough: true } as const
+  leave('10.9.0.2', 'c1\r\neth0', Date.now() / 1000 + DAY)
+  expect((await freeForgotten(network(), wanted)).freed).toBe(0)
+  files.set('/proc/stat', `btime ${Math.floor(Date.now() / 1000) - 60 + booted}\n`)
+  since()
+  expect((await freeForgotten(network(), wanted)).freed).toBe(freed)
 })
 
 test('in the role host-local: what was looked through while the lock was waited for is left alone', async () => {

@@ -51,7 +51,7 @@ export async function planOfAdd(request: Request, isNetnsGiven: boolean): Promis
   const mac = askedMac ?? sandboxMacOf(assigned[0]?.cidr.ip, call.key)
   const making: Making = {
     call,
-    claim: { entry: entryOf(call, sandbox), assigned, isTakenOver: former !== undefined, former },
+    claim: { entry: entryOf(call, sandbox), assigned, former },
     sandbox,
     mac,
     vlanGateway: await gatewayOf(call),
@@ -72,7 +72,7 @@ async function stepsOf(making: Making, assigned: readonly Assigned[]): Promise<r
   const routes = completeRoutes(call.netconf, call.netconf.ipam?.routes ?? [], assigned)
   const desired = desiredOf(making, assigned, routes)
   const links = new Map(await readAllLinks())
-  if (making.claim.isTakenOver) links.delete(call.hostVeth)
+  if (making.claim.former) links.delete(call.hostVeth)
   const vlans = desired.some(({ kind }) => kind === 'vlan') ? await readAllVlans() : new Map()
   const seen = observed({
     host: links,

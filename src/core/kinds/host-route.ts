@@ -12,14 +12,17 @@ export const hostRoute: Kind<Of<'hostRoute'>> = {
   whenPresent: 'keep',
   name: (want) => `route of the node to ${formatIp(want.address)} on ${want.device}`,
   inspect: (want, seen) => (seen.hostRoutes.has(`${formatIp(want.address)} ${want.device}`) ? PRESENT : ABSENT),
-  create: ({ address, device }) => [
-    { tool: 'ip', on: 'host', line: line`route replace ${cidrOf(address)} dev ${device} proto ${PROTOCOL}` },
-  ],
+  create: ({ address, device }) => [{ tool: 'ip', on: 'host', line: routeAddition(cidrOf(address), device) }],
   remove: ({ address, device }) => [{ tool: 'ip', on: 'host', line: routeDeletion(cidrOf(address), device) }],
 }
 
 function cidrOf(address: Ip): string {
   return `${formatIp(address)}/${widthOf(address.family)}`
+}
+
+/** @param cidr of full length */
+export function routeAddition(cidr: string, device: string): string {
+  return line`route replace ${cidr} dev ${device} proto ${PROTOCOL}`
 }
 
 /** @param cidr of full length. The line fails where there is no such route of Pontoon's. */

@@ -10,7 +10,9 @@ export const link: Kind<Of<'link'>> = {
     const have = seen.sandbox.get(want.ifname)
     if (!have) return ABSENT
     if (want.mac && have.mac !== want.mac) return different(want.mac, have.mac)
-    if (want.mtu > 0 && have.mtu !== want.mtu) return different(`mtu ${want.mtu}`, `mtu ${have.mtu}`)
+    // A later plugin of the chain may have lowered it (tuning does, and leaves the result as it was); what is larger does
+    // not fit through the other end.
+    if (want.mtu > 0 && have.mtu > want.mtu) return different(`mtu ${want.mtu}`, `mtu ${have.mtu}`)
     if (want.staysDown) return have.up ? different('down', 'up') : PRESENT
     return have.up ? PRESENT : different('up', 'down')
   },

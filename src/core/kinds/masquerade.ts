@@ -1,5 +1,5 @@
-import { commentOf, digest } from '../attachment.ts'
-import { formatCidr, formatIp } from '../ip.ts'
+import { type Attachment, commentOf, digest } from '../attachment.ts'
+import { type Cidr, formatCidr, formatIp, widthOf } from '../ip.ts'
 import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
 
 /** Table and chain are those of the reference plugin's nftables backend, so that both see each other's rules. */
@@ -23,7 +23,7 @@ export const masquerade: Kind<Of<'masquerade'>> = {
   create: (want) => [
     {
       tool: 'nft',
-      lines: [`add element ${setOf(want)} { ${formatIp(want.address)} comment ${quoted(commentOf(want.attachment))} }`],
+      lines: [additionOf(elementOf(want), want.attachment)],
       whenMissing: setUp(want),
     },
   ],
@@ -39,6 +39,12 @@ export function elementOf(want: Of<'masquerade'>): string {
 export function masqueradedBy(element: string): string | undefined {
   const [, table, , address] = element.split(' ')
   return table === TABLE ? address : undefined
+}
+
+/** The line that adds an element of an attachment's. */
+export function additionOf(element: string, attachment: Attachment): string {
+  const [family, table, set, ...key] = element.split(' ')
+  return `add element ${family} ${table} ${set} { ${key.join(' ')} comment ${quoted(commentOf(attachment))} }`
 }
 
 /** Deleting what is not there is an error to nft, adding what is there is none: so both, in one transaction. */
@@ -66,7 +72,19 @@ export function setPrefix(network: string): string {
 function setName({ attachment, subnet, exclude = [], snatTo }: Of<'masquerade'>): string {
   const way = [...exclude.map(formatCidr), snatTo ? formatIp(snatTo) : '']
   const digits = exclude.length > 0 || snatTo ? `_${digest(...way).slice(0, 8)}` : ''
-  return setPrefix(attachment.network) + formatCidr(subnet).replaceAll(':', '_') + digits
+  return setPrefix(attachment.network) + nameOf(subnet).replaceAll(':', '_') + digits
+}
+
+/**
+ * What pods of one set have in common. Those whose subnet is their address share one, or each would leave a set and a
+ * rule of its own behind: every packet that begins a connection would pass all of them.
+ */
+function nameOf(subnet: Cidr): string {
+  return isSingle(subnet) ? `single/${subnet.prefix}` : formatCidr(subnet)
+}
+
+function isSingle({ ip, prefix }: Cidr): boolean {
+  return prefix === widthOf(ip.family)
 }
 
 /** Everything below the element. `create set` makes the second of two that race fail as a whole. */
@@ -75,8 +93,9 @@ function setUp(want: Of<'masquerade'>): readonly string[] {
   const [family = '', , set = ''] = setOf(want).split(' ')
   const ip = want.subnet.ip.family === 4 ? 'ip' : 'ip6'
   const type = want.subnet.ip.family === 4 ? 'ipv4_addr' : 'ipv6_addr'
-  const subnet = formatCidr(want.subnet)
-  const stays = want.exclude?.length ? `{ ${[want.subnet, ...want.exclude].map(formatCidr).join(', ')} }` : subnet
+  const subnet = nameOf(want.subnet)
+  const stays = [...(isSingle(want.subnet) ? [] : [want.subnet]), ...(want.exclude ?? [])].map(formatCidr)
+  const others = stays.length > 1 ? `{ ${stays.join(', ')} }` : stays[0]
   const leaves = want.snatTo ? `snat ${family === 'inet' ? `${ip} ` : ''}to ${formatIp(want.snatTo)}` : 'masquerade'
   const multicast = [
     ...(family === 'ip6' ? [] : ['ip daddr 224.0.0.0/4']),
@@ -90,7 +109,7 @@ function setUp(want: Of<'masquerade'>): readonly string[] {
     ...multicast.map((match) => `add rule ${family} ${TABLE} postrouting ${match} return`),
     `add rule ${family} ${TABLE} postrouting goto ${RULES}`,
     `create set ${family} ${TABLE} ${set} { type ${type}; comment ${quoted(`net: ${network}, ${subnet}`)}; }`,
-    `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${ip} daddr != ${stays} ${leaves} ` +
+    `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${others ? `${ip} daddr != ${others} ` : ''}${leaves} ` +
       `comment ${quoted(`net: ${network}, ${subnet}`)}`,
   ]
 }

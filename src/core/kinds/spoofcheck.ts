@@ -1,6 +1,6 @@
 import { commentKey, commentOf } from '../attachment.ts'
 import { ABSENT, different, type Kind, type Of, PRESENT } from '../resource.ts'
-import { deletionOf } from './masquerade.ts'
+import { additionOf, deletionOf } from './masquerade.ts'
 
 const TABLE = 'bridge pontoon'
 /** The ports whose frames are looked at. */
@@ -29,7 +29,7 @@ export const spoofcheck: Kind<Of<'spoofcheck'>> = {
     return alien === undefined ? PRESENT : different(mine, alien)
   },
   create: (want) => [
-    { tool: 'nft', lines: guardsOf(want).map((element) => addition(element, want)), whenMissing: SET_UP },
+    { tool: 'nft', lines: guardsOf(want).map((element) => additionOf(element, want.attachment)), whenMissing: SET_UP },
   ],
   remove: (want) => [{ tool: 'nft', lines: guardsOf(want).flatMap(deletionOf), whenMissing: [] }],
 }
@@ -37,11 +37,6 @@ export const spoofcheck: Kind<Of<'spoofcheck'>> = {
 /** How its elements are called: `bridge pontoon guarded_ports veth…`. */
 export function guardsOf({ host, mac }: Pick<Of<'spoofcheck'>, 'host' | 'mac'>): readonly string[] {
   return [`${PORTS} ${host}`, `${MACS} ${host} . ${mac}`]
-}
-
-function addition(element: string, { attachment }: Of<'spoofcheck'>): string {
-  const [family, table, set, ...key] = element.split(' ')
-  return `add element ${family} ${table} ${set} { ${key.join(' ')} comment "${commentOf(attachment)}" }`
 }
 
 /**
