@@ -119,8 +119,8 @@ forEachExecutable((executable) => {
     )
     expect(toolJson(lab, 'doctor').findings.map(({ check }: Json) => check)).toEqual([
       'bridge-down',
-      'gateway-missing',
       'forwarding-off',
+      'gateway-missing',
     ])
     expect(toolJson(lab, 'doctor', '--fix').findings).toEqual([])
     lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', '10.9.0.1')

@@ -5,7 +5,7 @@ import { examine } from './doctor/checks.ts'
 import type { Facts, Finding } from './doctor/facts.ts'
 import { gather } from './doctor/gather.ts'
 import { doctorText, type Fixed } from './doctor/report.ts'
-import { listConfFiles, readConfFiles } from './networks.ts'
+import { filesNamed, listConfFiles, readConfFiles } from './networks.ts'
 import { paintHere, print, printJson } from './output.ts'
 
 export type DoctorFlags = {
@@ -16,14 +16,16 @@ export type DoctorFlags = {
 
 export async function run(flags: DoctorFlags, ...files: readonly string[]): Promise<number> {
   await loadIpv6()
-  const paths = files.length > 0 ? files : listConfFiles(flags.confDir)
-  let facts = await gather(readConfFiles(paths))
+  const folder = files.length > 0 ? '' : flags.confDir
+  const paths = folder === '' ? filesNamed(files, flags.confDir) : listConfFiles(folder)
+  const look = () => gather(readConfFiles(paths), folder)
+  let facts = await look()
   let findings = examine(facts)
   const fixed: Fixed[] = []
   if (flags.fix) {
     fixed.push(...(await applySafe(findings)))
     if (fixed.length > 0) {
-      facts = await gather(readConfFiles(paths))
+      facts = await look()
       findings = examine(facts)
     }
   }

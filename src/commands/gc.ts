@@ -10,9 +10,11 @@ import { sweep, type Victim } from '../host/sweep.ts'
 import { forgetting } from '../verbs/forgotten.ts'
 import { findGarbage } from '../verbs/garbage.ts'
 import { reclaim } from '../verbs/reclaim.ts'
+import { compareAddresses } from './leases/rows.ts'
 import { shortId } from './leases.ts'
-import { listConfFiles, type NodeNetwork, readConfFiles, selectNetworks } from './networks.ts'
+import { listConfFiles, NO_NETWORKS, type NodeNetwork, readConfFiles, selectNetworks } from './networks.ts'
 import { paintHere, print, printJson } from './output.ts'
+import { endProgress, tellProgress } from './progress.ts'
 import { count, type Paint, table } from './text.ts'
 
 export type GcFlags = {
@@ -94,7 +96,7 @@ async function collect(
   const failures: unknown[] = []
   const isOver = valid?.length === 0
   if (isApplied) {
-    failures.push(...(await sweep(victims, bounded, { also })))
+    failures.push(...(await sweepAll(victims, bounded, also)))
     try {
       if (forgotten.length > 0) await reclaim(network)
     } catch (error) {
@@ -105,6 +107,23 @@ async function collect(
     }
   }
   return { network: network.name, items: itemsOf(victims, forgotten), failures: failures.map(textOf), isOver }
+}
+
+/** So many at a time: as fast as all at once, and one sees how far it has come. */
+const SOME = 200
+
+async function sweepAll(
+  victims: readonly Victim[],
+  network: NodeNetwork,
+  also: readonly (() => Promise<void>)[],
+): Promise<readonly unknown[]> {
+  const failures: unknown[] = []
+  for (let i = 0; i === 0 || i < victims.length; i += SOME) {
+    tellProgress(`${network.name}: removed ${i} of ${victims.length} attachments`)
+    failures.push(...(await sweep(victims.slice(i, i + SOME), network, i === 0 ? { also } : {})))
+  }
+  endProgress()
+  return failures
 }
 
 async function look(network: NodeNetwork, isApplied = false) {
@@ -124,13 +143,14 @@ export async function findGarbageItems(network: NodeNetwork): Promise<readonly G
 }
 
 function itemsOf(victims: readonly Victim[], forgotten: readonly Lease[]): readonly GarbageItem[] {
-  return [
+  const items = [
     ...victims.map(itemOf),
     ...forgotten.map(({ address, owner }) => {
       const { containerID = '', ifname = '' } = owner ?? {}
       return { containerID, ifname, addresses: [address], links: [], rules: [] }
     }),
   ]
+  return items.sort((a, b) => compareAddresses(a.addresses[0] ?? '', b.addresses[0] ?? ''))
 }
 
 /** Reservations that the index does not know, and that nobody can live by. */
@@ -151,7 +171,7 @@ function textOf(error: unknown): string {
 }
 
 export function gcText(found: readonly GarbageOf[], isApplied: boolean, paint: Paint): string {
-  if (found.length === 0) return 'no networks'
+  if (found.length === 0) return NO_NETWORKS
   const isMore = found.some(({ items, isOver }) => items.length > 0 || isOver) && !isApplied
   const rest = isMore ? ['', 'nothing was removed: --apply does'] : []
   return [...found.map((one) => networkText(one, isApplied, paint)), ...rest].join('\n')

@@ -3,7 +3,7 @@ import * as engine from '#engine'
 import { loadIpv6 } from '../core/ip.ts'
 import { lookUpTool } from '../host/tools.ts'
 import type { LeaseRow, RangeUse, State } from './leases/rows.ts'
-import { listConfFiles, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
+import { listConfFiles, NO_NETWORKS, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
 import { isTerminal, paintHere, print, printJson } from './output.ts'
 import { readAllLinks } from './repair/look.ts'
 import { bar, type Colour, capacityText, count, duration, type Paint, table } from './text.ts'
@@ -47,7 +47,7 @@ const COLOURS: Readonly<Record<State, Colour>> = { live: 'green', dead: 'red', u
 const HEAD = ['ADDRESS', 'STATE', 'POD', 'CONTAINER', 'IFNAME', 'HOST VETH', 'AGE', 'NETNS']
 
 export function leasesText(views: readonly NetworkView[], paint: Paint): string {
-  if (views.length === 0) return 'no networks'
+  if (views.length === 0) return NO_NETWORKS
   return views
     .map(({ network, ranges, rows }) => {
       const where = network.file === '' ? 'no configuration' : network.file

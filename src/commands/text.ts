@@ -64,3 +64,21 @@ export function count(number: number, what: string): string {
 export function capacityText(capacity: number): string {
   return capacity > 1e9 ? 'many' : String(capacity)
 }
+
+const PLAIN_SIGNS: Readonly<Record<string, string>> = {
+  '█': '#',
+  '░': '.',
+  '├': '|',
+  '└': '`',
+  '│': '|',
+  '─': '-',
+  '…': '...',
+  '’': "'",
+  '·': '-',
+}
+
+/** Pontoon's own words in ASCII; what else is not ASCII becomes a question mark. */
+export function ascii(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours and line ends stay
+  return text.replace(/[^\u0000-\u007f]/gu, (sign) => PLAIN_SIGNS[sign] ?? '?')
+}

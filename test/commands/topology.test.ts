@@ -25,6 +25,7 @@ const network = (name: string, keys: Partial<NetworkNode>): NetworkNode => ({
   gateways: ['10.22.0.1/24', 'fd00:22::1/64'],
   gatewayDevice: 'cni0',
   masquerade: 'nftables',
+  routed: true,
   ports: [],
   ...keys,
 })

@@ -1,7 +1,7 @@
 /** What living pods rest on: the bridge, its gateway, kernel settings, rules; and the size of packets. */
 import { nameOf } from '../../core/kinds.ts'
 import type { Resource } from '../../core/resource.ts'
-import { linesOf } from '../ops.ts'
+import { linesOf, sysctlCommand } from '../ops.ts'
 import type { Repair } from '../repair/plan.ts'
 import { type Finding, type NetworkFacts, ofEach } from './facts.ts'
 
@@ -23,7 +23,7 @@ export const foreignBridge = ofEach(({ network: { netconf } }, { links }) => {
 })
 
 /** What of it costs the pods what, and is mended by which command. */
-export const drift = ofEach((facts, { command }) => {
+export const drift = ofEach((facts, { command, uplink }) => {
   const { steps } = facts.repairs
   const of = (...kinds: readonly Resource['kind'][]) => steps.filter(({ resource }) => kinds.includes(resource.kind))
   const repair = `${command} repair ${facts.network.name}`
@@ -31,9 +31,13 @@ export const drift = ofEach((facts, { command }) => {
   const isGone = of('bridge').some(({ isPartial }) => !isPartial)
   return [
     ...of('bridge').map((step) => bridgeFinding(step, repair)),
-    // Gateway and ports went with the bridge, and come back with it.
+    // Gateway, ports and the bridge's own settings went with the bridge, and come back with it.
+    ...of('sysctl')
+      .filter(({ resource }) => !isGone || !isOfBridge(resource, facts.network.netconf.bridge))
+      .map((step) => local('forwarding-off', step, whyOfSysctl(step), typed(step))),
+    ...facts.notForwarding.map((device) => notForwarding(device, device !== uplink)),
+    // Behind the settings: a bridge without IPv6 takes no such address.
     ...(isGone ? [] : gatewayFindings(of('gateway'), of('vlanGateway').length > 0 ? repair : undefined)),
-    ...of('sysctl').map((step) => local('forwarding-off', step, whyOfSysctl(step), typed(step))),
     ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway', 'hostRoute'), {
       check: 'port-wrong',
       told,
@@ -80,6 +84,24 @@ function local(check: Finding['check'], { resource, reason }: Repair, why: strin
 function bridgeFinding(step: Repair, repair: string): Local {
   if (step.isPartial) return local('bridge-down', step, 'all pods on it are cut off', typed(step))
   return local('bridge-gone', step, 'all its pods are cut off', repair)
+}
+
+function isOfBridge(resource: Resource, bridge: string): boolean {
+  return resource.kind === 'sysctl' && resource.key.split('/').includes(bridge)
+}
+
+/** @param isOwn it is the network's own device, which nobody else forwards by */
+function notForwarding(device: string, isOwn: boolean): Local {
+  const key = `net/ipv4/conf/${device}/forwarding`
+  const shown = key.includes('.') ? key : key.replaceAll('/', '.')
+  return {
+    check: 'forwarding-off',
+    level: 'error',
+    what: `sysctl ${shown}: want 1, have 0`,
+    why: `the node drops what comes in by ${device} and is for somebody else`,
+    fix: sysctlCommand(key, '1'),
+    isSafe: isOwn,
+  }
 }
 
 function whyOfSysctl({ resource }: Repair): string {

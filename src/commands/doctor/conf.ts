@@ -1,13 +1,18 @@
 /** The configuration files: can they be read, which comes first, do they agree. */
-import { type Cidr, formatCidr, overlaps, parseCidr } from '../../core/ip.ts'
-import type { ConfFile } from '../networks.ts'
-import { type Check, type Finding, type NetworkFacts, ofEach } from './facts.ts'
 
+import { holds } from '../../core/allocate.ts'
+import { type Cidr, contains, formatCidr, overlaps, parseCidr } from '../../core/ip.ts'
+import type { RangeSet } from '../../core/ranges.ts'
+import type { ConfFile } from '../networks.ts'
+import { shellWord } from '../ops.ts'
+import { type Check, type Finding, type NetworkFacts, ofEach, type RouteFact } from './facts.ts'
+
+const folderOf = (path: string) => path.slice(0, path.lastIndexOf('/')) || '.'
 const baseName = ({ path }: ConfFile) => path.slice(path.lastIndexOf('/') + 1)
-const setAside = ({ path }: ConfFile) => `mv ${path} ${path}.disabled`
+const setAside = ({ path }: ConfFile) => `mv ${shellWord(path)} ${shellWord(`${path}.disabled`)}`
 
 export const readable: Check = ({ files }) =>
-  files.flatMap(({ path, name, problem }) =>
+  files.flatMap(({ path, name, problem, isMissing }) =>
     problem === undefined
       ? []
       : [
@@ -17,11 +22,27 @@ export const readable: Check = ({ files }) =>
             network: name,
             what: `${path}: ${problem.message}`,
             why: `${problem.remedy}; the runtime can’t start pods on it`,
-            fix: `vi ${path}`,
+            fix: isMissing ? `ls -l ${shellWord(folderOf(path))}` : `vi ${shellWord(path)}`,
             isSafe: false,
           },
         ],
   )
+
+/** Without a network there is nothing to look at: that is no node that is well. */
+export const none: Check = ({ files, folder, command }) => {
+  if (folder === '' || files.some(({ networks, problem }) => networks.length > 0 || problem)) return []
+  return [
+    {
+      check: 'conf-none',
+      level: 'warning',
+      network: '',
+      what: `no network of Pontoon’s is configured in ${folder}`,
+      why: 'pods wait until a runtime finds a network, or get that of another plugin',
+      fix: `${command} install --conflist 10-pods.conflist`,
+      isSafe: false,
+    },
+  ]
+}
 
 /** They come first to hand on to the others. */
 const META: readonly string[] = ['multus', 'multus-shim', 'genie']
@@ -34,20 +55,24 @@ export const firstPlace: Check = ({ files }) => {
   const number = /^\d+/.exec(baseName(first))?.[0]
   if (first.networks.length === 0) {
     const ours = others.find(({ networks }) => networks.length > 0)
-    return [rivalry(first, `${first.path} (${first.plugins.join(', ') || 'unreadable'}) comes before ${ours?.path}`)]
+    const told = `${first.path} (${first.plugins.join(', ') || 'unreadable'}) comes before ${ours?.path}`
+    const isRead = first.problem === undefined || first.plugins.length > 0
+    return [rivalry(first, told, isRead ? undefined : 'containerd stops at a file that it can’t read: no pod starts')]
   }
   return others
     .filter((file) => number !== undefined && /^\d+/.exec(baseName(file))?.[0] === number)
     .map((file) => rivalry(file, `${first.path} and ${file.path} want the same place`))
 }
 
-function rivalry(file: ConfFile, what: string): Finding {
+const ONE_ONLY = 'containerd and CRI-O join pods to the first network by file name: the other one is never used'
+
+function rivalry(file: ConfFile, what: string, why: string = ONE_ONLY): Finding {
   return {
     check: 'conf-first',
     level: 'warning',
     network: file.name,
     what,
-    why: 'containerd and CRI-O join pods to the first network by file name: the other one is never used',
+    why,
     fix: setAside(file),
     isSafe: false,
   }
@@ -116,7 +141,36 @@ export const subnetElsewhere = ofEach((network, { links }) => {
   )
 })
 
-function sameNet(text: string, subnet: Cidr): boolean {
+/** A more exact route than the bridge's, or one like it, takes what is for pods elsewhere. */
+export const routeElsewhere = ofEach(({ network: { netconf }, sets }, { routes, links }) => {
+  if (!netconf.isGateway) return []
+  const { bridge } = netconf
+  const isOwn = (device: string) => device === bridge || device.startsWith(`${bridge}.`)
+  const isConnected = ({ destination, device }: RouteFact) =>
+    links.get(device)?.addresses.some(({ cidr }) => sameNet(cidr, parseCidr(destination))) ?? false
+  return routes
+    .filter((route) => !isOwn(route.device) && !isConnected(route) && takesFrom(parseCidr(route.destination), sets))
+    .map(({ destination, device }) => ({
+      check: 'route-elsewhere',
+      level: 'error',
+      what: `the node has a route for ${destination} to ${device}, and pods have those addresses`,
+      why: 'the node sends what is for these pods, answers above all, out there',
+      fix: `ip ${destination.includes(':') ? '-6 ' : ''}route del ${destination} dev ${device}`,
+      isSafe: false,
+    }))
+})
+
+/** Is it for addresses that the network gives out, and not wider than the subnet they are from? */
+function takesFrom(route: Cidr | undefined, sets: readonly RangeSet[]): boolean {
+  if (!route) return false
+  return sets.flat().some((range) => {
+    const { subnet, first } = range
+    if (route.ip.family !== subnet.ip.family || route.prefix < subnet.prefix || !overlaps(route, subnet)) return false
+    return holds(range, route.ip) || contains(route, first)
+  })
+}
+
+function sameNet(text: string, subnet: Cidr | undefined): boolean {
   const cidr = parseCidr(text)
-  return cidr !== undefined && cidr.ip.family === subnet.ip.family && overlaps(cidr, subnet)
+  return cidr !== undefined && subnet !== undefined && cidr.ip.family === subnet.ip.family && overlaps(cidr, subnet)
 }

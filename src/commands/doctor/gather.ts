@@ -3,9 +3,11 @@ import * as engine from '#engine'
 import { networkInComment } from '../../core/attachment.ts'
 import { setPrefix } from '../../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../../core/resource.ts'
+import { gatewayDeviceOf } from '../../core/vlans.ts'
+import { isFileError } from '../../engine/engine.ts'
 import { chooseBackend } from '../../host/backend.ts'
 import { readIfThere } from '../../host/files.ts'
-import { nftProblem, readForwarding, readUplink, versionOf } from '../../host/inspect.ts'
+import { nftProblem, readForwarding, readUplink, runTool, versionOf } from '../../host/inspect.ts'
 import { hasInetNat, readSysctl } from '../../host/machine.ts'
 import { readRules } from '../../host/nft-tables.ts'
 import { NO_MASQUERADE } from '../../host/observe.ts'
@@ -14,28 +16,45 @@ import { readPorts } from '../../verbs/ports.ts'
 import { toolsOf } from '../../verbs/vlans.ts'
 import { findGarbageItems } from '../gc.ts'
 import { type ConfFile, type NodeNetwork, ownCommand } from '../networks.ts'
+import { endProgress, tellProgress } from '../progress.ts'
+import { obstaclesAhead } from '../repair/ahead.ts'
 import { cutOff } from '../repair/desired.ts'
 import { findInside } from '../repair/inside.ts'
 import { readAllLinks } from '../repair/look.ts'
 import { findRepairs } from '../repair.ts'
 import { withLabelled } from '../unindexed.ts'
 import { type NetworkView, viewOf } from '../view.ts'
-import type { Facts, NetworkFacts, ToolFact } from './facts.ts'
+import type { Facts, NetworkFacts, RouteFact, ToolFact } from './facts.ts'
 import { readLock } from './lock.ts'
+import { readPlugins, versionText } from './plugins.ts'
+import { withRefusals } from './refusals.ts'
 import { findStoreProblem } from './store-folder.ts'
+import { readXtablesLock } from './xtables-lock.ts'
 
-export async function gather(files: readonly ConfFile[]): Promise<Facts> {
+/** @param folder where the files were found; '' when they were named */
+export async function gather(files: readonly ConfFile[], folder: string): Promise<Facts> {
   const networks = files.flatMap((file) => file.networks)
   const tools = await readTools(networks)
   const hasIp = tools.every(({ tool, path }) => path !== undefined || !['ip', 'nsenter'].includes(tool))
   const hasNft = lookUpTool('nft') !== undefined
-  const forwarding = await readForwarding()
+  const forwarding = await withRefusals(await readForwarding())
   const problem = await nftProblem()
   const rules = hasNft && problem === '' ? await readRules(hasInetNat()) : NO_MASQUERADE
   const filter = readSysctl('net/bridge/bridge-nf-call-iptables')
   const links: ReadonlyMap<string, SeenLink> = hasIp ? await readAllLinks() : new Map()
+  const uplink = hasIp ? await readUplink() : undefined
   const all: NetworkFacts[] = []
-  for (const network of networks) all.push(await gatherNetwork(network, { rules, links, hasIp }))
+  const unreadable: string[] = []
+  for (const [i, network] of networks.entries()) {
+    tellProgress(`looking at ${network.name}, network ${i + 1} of ${networks.length}`)
+    try {
+      all.push(await gatherNetwork(network, { rules, links, hasIp, uplink }))
+    } catch (error) {
+      if (!isFileError(error, 'EACCES', 'EPERM')) throw error
+      unreadable.push(network.name)
+    }
+  }
+  endProgress()
   return {
     command: ownCommand(),
     now: engine.now(),
@@ -44,14 +63,21 @@ export async function gather(files: readonly ConfFile[]): Promise<Facts> {
     isPrivileged: isPrivileged(),
     installer: installerOf(),
     tools,
+    plugins: await readPlugins(networks),
+    version: versionText(),
+    xtables: await readXtablesLock(),
+    routes: await readRoutes(),
+    conntrack: readConntrack(),
+    folder,
     nftProblem: problem,
     links,
-    uplink: hasIp ? await readUplink() : undefined,
+    uplink,
     bridgeFilter: filter === undefined ? undefined : filter === '1',
     hasKubeProxy: forwarding.some(({ accepts }) => accepts.some((rule) => rule.includes('KUBE-'))),
     forwarding,
     files,
     networks: all,
+    unreadable,
   }
 }
 
@@ -59,13 +85,16 @@ interface Node {
   readonly rules: SeenMasquerade
   readonly links: ReadonlyMap<string, SeenLink>
   readonly hasIp: boolean
+  readonly uplink: string | undefined
 }
 
-async function gatherNetwork(network: NodeNetwork, { rules, links, hasIp }: Node): Promise<NetworkFacts> {
+async function gatherNetwork(network: NodeNetwork, node: Node): Promise<NetworkFacts> {
+  const { rules, links, hasIp } = node
   const view = withLabelled(viewOf(network), links)
+  const repairs = hasIp ? await findRepairs(view) : { steps: [], obstacles: [] }
   return {
     ...view,
-    repairs: hasIp ? await findRepairs(view) : { steps: [], obstacles: [] },
+    repairs: { ...repairs, obstacles: [...repairs.obstacles, ...(await obstaclesAhead(view, links))] },
     inside: hasIp ? await findInside(view, links) : [],
     cutOff: cutOff(view),
     dead: hasIp ? await findGarbageItems(network) : [],
@@ -73,7 +102,16 @@ async function gatherNetwork(network: NodeNetwork, { rules, links, hasIp }: Node
     isQuiet: hasIp && (await readPorts(network)).isQuiet,
     lock: readLock(network.storeFolder),
     storeProblem: await findStoreProblem(network.storeFolder),
+    indexProblem: await findStoreProblem(network.indexFolder),
+    notForwarding: notForwarding(network, node),
   }
+}
+
+/** The node's switch turns all devices on; afterwards each can be turned off by itself. */
+function notForwarding({ netconf }: NodeNetwork, { uplink = '' }: Node): readonly string[] {
+  if (!netconf.isGateway || readSysctl('net/ipv4/ip_forward') !== '1') return []
+  const devices = [gatewayDeviceOf(netconf), uplink].filter((name) => name !== '')
+  return devices.filter((name) => readSysctl(`net/ipv4/conf/${name}/forwarding`) === '0')
 }
 
 /** Elements of the network whose address, or port, no row has. */
@@ -104,6 +142,21 @@ async function readTools(networks: readonly NodeNetwork[]): Promise<readonly Too
       neededBy: [...names],
     })),
   )
+}
+
+async function readRoutes(): Promise<readonly RouteFact[]> {
+  const exits = await Promise.all(['-4', '-6'].map((family) => runTool('ip', '-j', family, 'route', 'show')))
+  const documents = exits.flatMap((exit) => (exit?.status === 0 ? (JSON.parse(exit.stdout || '[]') as unknown[]) : []))
+  return (documents as readonly { readonly dst?: string; readonly dev?: string }[]).flatMap(({ dst = '', dev }) => {
+    if (dev === undefined || dst === '' || dst === 'default') return []
+    const width = dst.includes(':') ? 128 : 32
+    return [{ destination: dst.includes('/') ? dst : `${dst}/${width}`, device: dev }]
+  })
+}
+
+function readConntrack(): Facts['conntrack'] {
+  const [count, max] = ['count', 'max'].map((name) => Number(readSysctl(`net/netfilter/nf_conntrack_${name}`) ?? 0))
+  return max ? { count: count ?? 0, max } : undefined
 }
 
 /** CAP_NET_ADMIN and CAP_SYS_ADMIN, as in capabilities(7). */

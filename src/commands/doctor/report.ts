@@ -28,9 +28,10 @@ function machineLine({ kernel, tools, engine, uplink }: Facts): string {
   return `Linux ${kernel}, ${versions}, ${engine}${uplink ? `, uplink ${uplink}` : ''}`
 }
 
-function networkLines({ networks }: Facts, findings: readonly Finding[], paint: Paint): readonly string[] {
-  if (networks.length === 0) return ['no network of Pontoon’s is configured']
-  return [table(networks.map((network) => networkCells(network, findings, paint)))]
+function networkLines({ networks, unreadable }: Facts, findings: readonly Finding[], paint: Paint): readonly string[] {
+  const unknown = unreadable.map((name) => [paint('bold', name), 'can’t be read'])
+  const rows = [...networks.map((network) => networkCells(network, findings, paint)), ...unknown]
+  return rows.length === 0 ? [] : [table(rows)]
 }
 
 function networkCells({ network, known, rows, ranges }: NetworkFacts, findings: readonly Finding[], paint: Paint) {

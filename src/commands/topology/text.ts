@@ -52,8 +52,9 @@ function portBranch({ name, state, vlans, owner, kind, ifname, addresses }: Port
 }
 
 /** How packets leave, in words. */
-export function natText({ masquerade }: NetworkNode): string {
-  return masquerade === '' ? 'routed, no NAT' : `NAT by ${masquerade}`
+export function natText({ masquerade, routed }: NetworkNode): string {
+  if (masquerade !== '') return `NAT by ${masquerade}`
+  return routed ? 'routed, no NAT' : 'not routed'
 }
 
 /** `pods 10.22.0.0/24`, line by line. */
