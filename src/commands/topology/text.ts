@@ -51,6 +51,9 @@ function portBranch({ name, state, vlans, owner, kind, ifname, addresses }: Port
   }
 }
 
+/** Do packets of its pods get to the uplink? */
+export const leaves = ({ masquerade, routed }: NetworkNode) => routed || masquerade !== ''
+
 /** How packets leave, in words. */
 export function natText({ masquerade, routed }: NetworkNode): string {
   if (masquerade !== '') return `NAT by ${masquerade}`
@@ -78,7 +81,7 @@ export function dotText({ node, uplink, networks }: Topology): string {
     return [
       `  network${i} [shape=folder, label=${quote(labels.network)}]`,
       ...(isNew ? [`  ${quote([network.bridge])} [shape=box3d, label=${quote(labels.bridge)}]`] : []),
-      `  uplink -> network${i} [dir=both${network.masquerade ? ', label="NAT"' : ''}]`,
+      ...(leaves(network) ? [`  uplink -> network${i} [dir=both${network.masquerade ? ', label="NAT"' : ''}]`] : []),
       `  network${i} -> ${quote([network.bridge])}`,
       ...network.ports.flatMap((port) => [
         `  ${quote([port.name])} [shape=box, label=${quote(labels.port(port))}]`,
@@ -99,7 +102,7 @@ export function mermaidText({ uplink, networks }: Topology): string {
     const labels = labelsOf(network)
     const bridge = `bridge${bridges.indexOf(network.bridge)}`
     return [
-      `  uplink <-->${network.masquerade ? '|NAT|' : ''} network${i}[${quote(labels.network)}]`,
+      `  ${leaves(network) ? `uplink <-->${network.masquerade ? '|NAT|' : ''} ` : ''}network${i}[${quote(labels.network)}]`,
       `  network${i} --> ${bridge}[[${quote(labels.bridge)}]]`,
       ...network.ports.flatMap((port, j) => [
         `  ${bridge} --> port${i}x${j}[${quote(labels.port(port))}]`,
