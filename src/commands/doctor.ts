@@ -6,7 +6,7 @@ import type { Facts, Finding } from './doctor/facts.ts'
 import { gather } from './doctor/gather.ts'
 import { doctorText, type Fixed } from './doctor/report.ts'
 import { filesNamed, listConfFiles, readConfFiles } from './networks.ts'
-import { paintHere, print, printJson } from './output.ts'
+import { paintHere, print, printJson, terminalWidth } from './output.ts'
 
 export type DoctorFlags = {
   readonly confDir: string
@@ -30,7 +30,7 @@ export async function run(flags: DoctorFlags, ...files: readonly string[]): Prom
     }
   }
   if (flags.json) printJson(doctorJson(facts, findings, fixed))
-  else print(doctorText(facts, findings, fixed, paintHere()))
+  else print(doctorText(facts, findings, fixed, { paint: paintHere(), columns: await terminalWidth() }))
   return findings.length > 0 ? 1 : 0
 }
 

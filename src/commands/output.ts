@@ -28,6 +28,19 @@ export function paintHere(): Paint {
   return isTerminal() ? coloured : plain
 }
 
+/** Columns of the terminal that somebody reads on; undefined where nobody does, or it does not say. */
+export async function terminalWidth(): Promise<number | undefined> {
+  if (!isTerminal()) return undefined
+  const said = Number(engine.readEnv('COLUMNS') || (await askTerminal()))
+  return said >= 20 ? said : undefined
+}
+
+async function askTerminal(): Promise<string> {
+  const { runShell } = await import('../host/inspect.ts')
+  const { status, stdout } = await runShell('stty size </dev/tty')
+  return status === 0 ? (stdout.trim().split(' ')[1] ?? '') : ''
+}
+
 export function isTerminal(descriptor: 1 | 2 = 1): boolean {
   try {
     return /^\/dev\/(pts\/|tty|console)/.test(engine.readLink(`/proc/self/fd/${descriptor}`))

@@ -25,6 +25,22 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
     .join('\n')
 }
 
+/** How wide the widest row of a table is. */
+export function tableWidth(rows: readonly (readonly string[])[]): number {
+  return Math.max(0, ...table(rows).split('\n').map(width))
+}
+
+/** Lines no longer than that, broken between words; words that are longer stay whole, so that one can copy them. */
+export function wrap(text: string, columns: number, indent = ''): string {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && width(last) + 1 + width(word) <= columns) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(last === undefined ? word : indent + word)
+  }
+  return lines.join('\n')
+}
+
 function width(cell: string): number {
   return cell.replace(COLOURS, '').length
 }

@@ -212,7 +212,7 @@ test('every finding says what, why and how, in words that fit a line each', () =
   for (const { what, why, fix } of findings) {
     for (const text of [what, why, fix]) expect(text).toMatch(/^[^\n]{5,200}$/)
   }
-  expect(doctorText(facts(), findings, [], plain)).toContain(
+  expect(doctorText(facts(), findings, [], { paint: plain })).toContain(
     'ERROR a: the chain FORWARD of iptables drops, and no rule accepts br-a  [forward-drop]',
   )
 })
@@ -284,6 +284,6 @@ test('a chain that refuses in its last rule drops, unless that rule asks somethi
 
 test('a range of IPv6 is counted by nobody', () => {
   const ranges = [{ set: 0, range: 'fd00::1-fd00::ffff', subnet: 'fd00::/64', capacity: 2 ** 64, used: 2 }]
-  const text = doctorText(facts({ networks: [networkFacts('a', 'fd00::/64', { ranges })] }), [], [], plain)
+  const text = doctorText(facts({ networks: [networkFacts('a', 'fd00::/64', { ranges })] }), [], [], { paint: plain })
   expect(text).toContain(' 2/many  ok')
 })
