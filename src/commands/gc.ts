@@ -12,7 +12,15 @@ import { findGarbage } from '../verbs/garbage.ts'
 import { reclaim } from '../verbs/reclaim.ts'
 import { compareAddresses } from './leases/rows.ts'
 import { shortId } from './leases.ts'
-import { listConfFiles, NO_NETWORKS, type NodeNetwork, readConfFiles, selectNetworks } from './networks.ts'
+import {
+  listConfFiles,
+  NO_BRIDGE,
+  NO_NETWORKS,
+  type NodeNetwork,
+  readConfFiles,
+  selectNetworks,
+  strayNetworks,
+} from './networks.ts'
 import { paintHere, print, printJson } from './output.ts'
 import { endProgress, tellProgress } from './progress.ts'
 import { count, type Paint, table } from './text.ts'
@@ -44,7 +52,12 @@ export async function run(flags: GcFlags, network?: string): Promise<number> {
   await loadIpv6()
   const valid = flags.valid === undefined ? undefined : parseValid(readValid(flags.valid))
   const known = readConfFiles(listConfFiles(flags.confDir)).flatMap(({ networks }) => networks)
-  const chosen = selectNetworks(known, network)
+  const chosen = network === undefined ? known : selectNetworks([...known, ...strayNetworks(known)], network)
+  if (chosen.some(({ netconf }) => netconf.bridge === NO_BRIDGE)) {
+    const remedy =
+      'there is no configuration of it, and the index does not know its bridge either: who lives can’t be told'
+    throw new Fault(CODE.invalidConfig, `network "${network}" can't be looked at`, remedy)
+  }
   if (valid && chosen.length > 1) {
     const remedy = 'a list of valid attachments is one network’s: name the network'
     throw new Fault(CODE.invalidConfig, '--valid without a network', remedy)

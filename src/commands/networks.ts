@@ -11,7 +11,7 @@ import { type NetConf, parseNetConf } from '../cni/netconf.ts'
 import { Fault } from '../core/fault.ts'
 import { isFileError } from '../engine/engine.ts'
 import { listIfThere, statIfThere } from '../host/files.ts'
-import { RUN_FOLDER } from '../host/index-files.ts'
+import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { type Network, networkOf } from '../verbs/call.ts'
 
 export const CONF_DIR = '/etc/cni/net.d'
@@ -105,14 +105,21 @@ function parseMember(member: JsonObject, name: string, cniVersion: string): NetC
   return parseNetConf(parseHead(JSON.stringify({ ...member, name, cniVersion })), 'ADD')
 }
 
-/** Networks that have reservations, but no configuration any more. */
+/** Of a network whose bridge nobody remembers. */
+export const NO_BRIDGE = ''
+
+/** Networks that have reservations, but no configuration any more. Their bridge is the one that the index has. */
 export function strayNetworks(known: readonly NodeNetwork[]): readonly NodeNetwork[] {
   const names = new Set([...listIfThere(DATA_DIR), ...listIfThere(RUN_FOLDER)].filter(isNetworkName))
   for (const { name } of known) names.delete(name)
   return [...names].sort().map((name) => {
-    const text = JSON.stringify({ cniVersion: '1.1.0', name, type: 'pontoon', bridge: '' })
-    const netconf = parseNetConf(parseHead(text), 'GC')
-    return { ...networkOf(netconf), name, file: '', plugins: [] }
+    const strayOn = (bridge: string): NodeNetwork => {
+      const text = JSON.stringify({ cniVersion: '1.1.0', name, type: 'pontoon', bridge })
+      return { ...networkOf(parseNetConf(parseHead(text), 'GC')), name, file: '', plugins: [] }
+    }
+    const stray = strayOn(NO_BRIDGE)
+    const [bridge, ...others] = new Set(listEntries(stray.indexFolder).map((entry) => entry.bridge))
+    return bridge === undefined || others.length > 0 ? stray : strayOn(bridge)
   })
 }
 

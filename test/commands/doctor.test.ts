@@ -30,6 +30,7 @@ function networkFacts(name: string, subnet: string, keys: Partial<NetworkFacts> 
     repairs: { steps: [], obstacles: [] },
     cutOff: [],
     inside: [],
+    byMac: new Map(),
     dead: [],
     orphans: [],
     isQuiet: true,
@@ -63,6 +64,7 @@ const facts = (keys: Partial<Facts> = {}): Facts => ({
   forwarding: [],
   files: [],
   networks: [networkFacts('a', '10.1.0.0/24')],
+  strays: [],
   unreadable: [],
   ...keys,
 })

@@ -1,6 +1,6 @@
 /** The checks, in the order in which their findings are told: what stops everything first. */
-import { cutOff, drift, foreignBridge, mtu, obstacles, podDrift } from './bridge.ts'
-import { firstPlace, names, none, overlap, readable, routeElsewhere, subnetElsewhere } from './conf.ts'
+import { cutOff, drift, duplicateMacs, foreignBridge, mtu, obstacles, podDrift } from './bridge.ts'
+import { firstPlace, gone, names, none, overlap, readable, routeElsewhere, subnetElsewhere } from './conf.ts'
 import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
 import { bridgeFilter, conntrack, nftables, rights, tools, vlanFiltering, xtablesLock } from './machine.ts'
@@ -16,6 +16,7 @@ const CHECKS: readonly Check[] = [
   readable,
   names,
   firstPlace,
+  gone,
   unusableStore,
   heldLock,
   xtablesLock,
@@ -28,6 +29,7 @@ const CHECKS: readonly Check[] = [
   obstacles,
   cutOff,
   podDrift,
+  duplicateMacs,
   forwarding,
   bridgeFilter,
   conntrack,

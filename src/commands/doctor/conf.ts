@@ -5,6 +5,7 @@ import { type Cidr, contains, formatCidr, overlaps, parseCidr } from '../../core
 import type { RangeSet } from '../../core/ranges.ts'
 import type { ConfFile } from '../networks.ts'
 import { shellWord } from '../ops.ts'
+import { count } from '../text.ts'
 import { type Check, type Finding, type NetworkFacts, ofEach, type RouteFact } from './facts.ts'
 
 const folderOf = (path: string) => path.slice(0, path.lastIndexOf('/')) || '.'
@@ -77,6 +78,24 @@ function rivalry(file: ConfFile, what: string, why: string = ONE_ONLY): Finding 
     isSafe: false,
   }
 }
+
+/** Somebody took the file away, or gave the network another name. */
+export const gone: Check = ({ strays, command, folder }) =>
+  strays.map(({ name, reservations, living, isKnown }) => {
+    const pods = living > 0 ? `${count(living, 'living pod')} and ` : ''
+    return {
+      check: 'conf-gone',
+      level: living > 0 ? 'error' : 'warning',
+      network: name,
+      what: `there is no network "${name}" in ${folder}, but it has ${pods}${count(reservations, 'reservation')}`,
+      why:
+        living > 0
+          ? 'doctor and repair don’t know what its pods should have; put its file back'
+          : 'nobody gives them out again, and none of its own is left',
+      fix: living > 0 || !isKnown ? `${command} leases ${name}` : `${command} gc ${name} --apply`,
+      isSafe: false,
+    }
+  })
 
 export const names: Check = ({ files }) =>
   files.flatMap((file, i) => {

@@ -21,6 +21,8 @@ export interface ToolFact {
 export interface LockFact {
   /** The folder that is the lock. */
   readonly path: string
+  /** False for a file that somebody has put there: it locks as well. */
+  readonly isFolder: boolean
   /** Milliseconds that it is held for, as far as that is known. */
   readonly age: number
   /** Its holder shows no sign of life. */
@@ -49,6 +51,14 @@ export interface XtablesFact {
   readonly command: string
 }
 
+export interface StrayFact {
+  readonly name: string
+  readonly reservations: number
+  readonly living: number
+  /** The bridge is known: what is dead can be told, and removed. */
+  readonly isKnown: boolean
+}
+
 /** A route of the node that leads somewhere. */
 export interface RouteFact {
   /** With prefix length. */
@@ -60,6 +70,8 @@ export interface NetworkFacts extends NetworkView {
   readonly repairs: Repairs
   /** What pods lack on their own side. */
   readonly inside: readonly InsideDrift[]
+  /** Living pods by the hardware address of their interface. */
+  readonly byMac: ReadonlyMap<string, readonly IndexEntry[]>
   /** Pods that live without a host end. */
   readonly cutOff: readonly IndexEntry[]
   /** Addresses that gc would free, and whatever else it would remove. */
@@ -116,6 +128,8 @@ export interface Facts {
   readonly forwarding: readonly FilterChain[]
   readonly files: readonly ConfFile[]
   readonly networks: readonly NetworkFacts[]
+  /** Networks that have attachments, but no configuration. */
+  readonly strays: readonly StrayFact[]
   /** Networks that can't be looked at without rights. */
   readonly unreadable: readonly string[]
 }
@@ -135,6 +149,7 @@ export const FINDINGS = [
   'conf-invalid',
   'conf-duplicate',
   'conf-first',
+  'conf-gone',
   'subnet-overlap',
   'subnet-elsewhere',
   'route-elsewhere',
@@ -152,6 +167,7 @@ export const FINDINGS = [
   'spoofcheck-missing',
   'pod-cut-off',
   'pod-drift',
+  'mac-duplicate',
   'forward-drop',
   'range-full',
   'range-nearly-full',

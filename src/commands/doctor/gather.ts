@@ -15,11 +15,11 @@ import { lookUpTool, packageOf, TOOL_FOLDERS, type Tool } from '../../host/tools
 import { readPorts } from '../../verbs/ports.ts'
 import { toolsOf } from '../../verbs/vlans.ts'
 import { findGarbageItems } from '../gc.ts'
-import { type ConfFile, type NodeNetwork, ownCommand } from '../networks.ts'
+import { CONF_DIR, type ConfFile, NO_BRIDGE, type NodeNetwork, ownCommand, strayNetworks } from '../networks.ts'
 import { endProgress, tellProgress } from '../progress.ts'
 import { obstaclesAhead } from '../repair/ahead.ts'
 import { cutOff } from '../repair/desired.ts'
-import { findInside } from '../repair/inside.ts'
+import { lookInside } from '../repair/inside.ts'
 import { readAllLinks } from '../repair/look.ts'
 import { findRepairs } from '../repair.ts'
 import { withLabelled } from '../unindexed.ts'
@@ -77,6 +77,7 @@ export async function gather(files: readonly ConfFile[], folder: string): Promis
     forwarding,
     files,
     networks: all,
+    strays: folder !== CONF_DIR || unreadable.length > 0 ? [] : findStrays(networks),
     unreadable,
   }
 }
@@ -95,16 +96,27 @@ async function gatherNetwork(network: NodeNetwork, node: Node): Promise<NetworkF
   return {
     ...view,
     repairs: { ...repairs, obstacles: [...repairs.obstacles, ...(await obstaclesAhead(view, links))] },
-    inside: hasIp ? await findInside(view, links) : [],
+    ...(hasIp ? await lookInside(view, links) : { inside: [], byMac: new Map() }),
     cutOff: cutOff(view),
     dead: hasIp ? await findGarbageItems(network) : [],
-    orphans: orphansOf(view, rules),
+    // Without links nobody knows whose the rules are.
+    orphans: hasIp ? orphansOf(view, rules) : [],
     isQuiet: hasIp && (await readPorts(network)).isQuiet,
     lock: readLock(network.storeFolder),
     storeProblem: await findStoreProblem(network.storeFolder),
     indexProblem: await findStoreProblem(network.indexFolder),
     notForwarding: notForwarding(network, node),
   }
+}
+
+function findStrays(networks: readonly NodeNetwork[]): Facts['strays'] {
+  return strayNetworks(networks).flatMap((stray) => {
+    const { known, rows } = viewOf(stray)
+    // Other plugins keep networks in this store, too, whose configurations may be anywhere.
+    if (known.length === 0) return []
+    const living = known.filter(({ isDead }) => !isDead).length
+    return [{ name: stray.name, reservations: rows.length, living, isKnown: stray.netconf.bridge !== NO_BRIDGE }]
+  })
 }
 
 /** The node's switch turns all devices on; afterwards each can be turned off by itself. */

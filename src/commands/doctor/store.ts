@@ -119,7 +119,7 @@ export const heldLock = ofEach(({ lock, network }) => {
       why: isAlive
         ? 'every ADD waits for 20 s and fails with code 11'
         : 'its holder shows no sign of life: the next ADD takes it away after 3 s',
-      fix: isAlive ? `kill ${lock.pid}` : `rmdir ${shellWord(lock.path)}`,
+      fix: isAlive ? `kill ${lock.pid}` : `${lock.isFolder ? 'rmdir' : 'rm'} ${shellWord(lock.path)}`,
       isSafe: !isAlive,
     },
   ]
