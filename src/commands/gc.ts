@@ -10,20 +10,11 @@ import { sweep, type Victim } from '../host/sweep.ts'
 import { forgetting } from '../verbs/forgotten.ts'
 import { findGarbage } from '../verbs/garbage.ts'
 import { reclaim } from '../verbs/reclaim.ts'
+import { gcText } from './gc/report.ts'
 import { compareAddresses } from './leases/rows.ts'
-import { shortId } from './leases.ts'
-import {
-  listConfFiles,
-  NO_BRIDGE,
-  NO_NETWORKS,
-  type NodeNetwork,
-  readConfFiles,
-  selectNetworks,
-  strayNetworks,
-} from './networks.ts'
+import { listConfFiles, NO_BRIDGE, type NodeNetwork, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
 import { paintHere, print, printJson } from './output.ts'
 import { endProgress, tellProgress } from './progress.ts'
-import { count, type Paint, table } from './text.ts'
 
 export type GcFlags = {
   readonly confDir: string
@@ -181,27 +172,4 @@ function itemOf({ owner, addresses, links, elements }: Victim): GarbageItem {
 function textOf(error: unknown): string {
   if (error instanceof Fault) return `${error.message}: ${error.details}`
   return error instanceof Error ? error.message : String(error)
-}
-
-export function gcText(found: readonly GarbageOf[], isApplied: boolean, paint: Paint): string {
-  if (found.length === 0) return NO_NETWORKS
-  const isMore = found.some(({ items, isOver }) => items.length > 0 || isOver) && !isApplied
-  const rest = isMore ? ['', 'nothing was removed: --apply does'] : []
-  return [...found.map((one) => networkText(one, isApplied, paint)), ...rest].join('\n')
-}
-
-function networkText({ network, items, failures, isOver }: GarbageOf, isApplied: boolean, paint: Paint): string {
-  const verb = isApplied ? 'removed' : 'to be removed'
-  const failed = failures.map((text) => paint('red', `  could not remove: ${text}`))
-  const shared =
-    isOver && failed.length === 0 ? [`  ${verb}: its rules and its bridge, where nothing else uses them`] : []
-  if (items.length === 0) return [`${paint('bold', network)}  nothing is dead`, ...shared, ...failed].join('\n')
-  const rows = items.map(({ containerID, ifname, addresses, links, rules }) => [
-    containerID === '' ? '(of no container)' : `${shortId(containerID)}/${ifname}`,
-    addresses.join(', ') || '-',
-    links.join(', ') || '-',
-    rules.length > 0 ? count(rules.length, 'rule') : '-',
-  ])
-  const head = `${paint('bold', network)}  ${verb}: ${count(items.length, 'attachment')}`
-  return [head, table([['CONTAINER', 'ADDRESSES', 'LINKS', 'RULES'], ...rows], '  '), ...shared, ...failed].join('\n')
 }

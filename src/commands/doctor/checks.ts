@@ -1,10 +1,11 @@
 /** The checks, in the order in which their findings are told: what stops everything first. */
-import { cutOff, drift, duplicateMacs, foreignBridge, mtu, obstacles, podDrift } from './bridge.ts'
+import { drift, foreignBridge, mtu, obstacles } from './bridge.ts'
 import { firstPlace, gone, names, none, overlap, readable, routeElsewhere, subnetElsewhere } from './conf.ts'
 import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
 import { bridgeFilter, conntrack, nftables, rights, tools, vlanFiltering, xtablesLock } from './machine.ts'
 import { missingPlugins, otherPlugins } from './plugins.ts'
+import { cutOff, duplicateMacs, podDrift } from './pods.ts'
 import { deadLeases, exhaustion, heldLock, lostLeases, orphanRules, ownerless, unusableStore } from './store.ts'
 
 const CHECKS: readonly Check[] = [

@@ -5,15 +5,12 @@ import { setPrefix } from '../../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../../core/resource.ts'
 import { gatewayDeviceOf } from '../../core/vlans.ts'
 import { isFileError } from '../../engine/engine.ts'
-import { chooseBackend } from '../../host/backend.ts'
-import { readIfThere } from '../../host/files.ts'
-import { nftProblem, readForwarding, readUplink, runTool, versionOf } from '../../host/inspect.ts'
+import { nftProblem, readForwarding, readUplink } from '../../host/inspect.ts'
 import { hasInetNat, readSysctl } from '../../host/machine.ts'
 import { readRules } from '../../host/nft-tables.ts'
 import { NO_MASQUERADE } from '../../host/observe.ts'
-import { lookUpTool, packageOf, TOOL_FOLDERS, type Tool } from '../../host/tools.ts'
+import { lookUpTool } from '../../host/tools.ts'
 import { readPorts } from '../../verbs/ports.ts'
-import { toolsOf } from '../../verbs/vlans.ts'
 import { findGarbageItems } from '../gc.ts'
 import { CONF_DIR, type ConfFile, NO_BRIDGE, type NodeNetwork, ownCommand, strayNetworks } from '../networks.ts'
 import { endProgress, tellProgress } from '../progress.ts'
@@ -24,7 +21,8 @@ import { readAllLinks } from '../repair/look.ts'
 import { findRepairs } from '../repair.ts'
 import { withLabelled } from '../unindexed.ts'
 import { type NetworkView, viewOf } from '../view.ts'
-import type { Facts, NetworkFacts, RouteFact, ToolFact } from './facts.ts'
+import type { Facts, NetworkFacts } from './facts.ts'
+import { installerOf, isPrivileged, readConntrack, readRoutes, readTools } from './gather-machine.ts'
 import { readLock } from './lock.ts'
 import { readPlugins, versionText } from './plugins.ts'
 import { withRefusals } from './refusals.ts'
@@ -136,67 +134,4 @@ function orphansOf({ network, rows, known: pods }: NetworkView, rules: SeenMasqu
     const isOurs = set.slice(0, set.lastIndexOf('-') + 1) === prefix || networkInComment(comment) === network.name
     return isOurs && !known.has(key) ? [element] : []
   })
-}
-
-async function readTools(networks: readonly NodeNetwork[]): Promise<readonly ToolFact[]> {
-  const needed = new Map<Tool, Set<string>>()
-  for (const { name, netconf } of networks) {
-    const own = { ...netconf, ipMasqBackend: chooseBackend(netconf.ipMasqBackend) }
-    for (const tool of toolsOf(own)) needed.set(tool, (needed.get(tool) ?? new Set()).add(name))
-  }
-  for (const tool of ['ip', 'nsenter', 'nft'] as const) if (!needed.has(tool)) needed.set(tool, new Set())
-  return Promise.all(
-    [...needed].map(async ([tool, names]) => ({
-      tool,
-      package: packageOf(tool),
-      path: lookUpTool(tool),
-      version: await versionOf(tool),
-      neededBy: [...names],
-    })),
-  )
-}
-
-async function readRoutes(): Promise<readonly RouteFact[]> {
-  const exits = await Promise.all(['-4', '-6'].map((family) => runTool('ip', '-j', family, 'route', 'show')))
-  const documents = exits.flatMap((exit) => (exit?.status === 0 ? (JSON.parse(exit.stdout || '[]') as unknown[]) : []))
-  return (documents as readonly { readonly dst?: string; readonly dev?: string }[]).flatMap(({ dst = '', dev }) => {
-    if (dev === undefined || dst === '' || dst === 'default') return []
-    const width = dst.includes(':') ? 128 : 32
-    return [{ destination: dst.includes('/') ? dst : `${dst}/${width}`, device: dev }]
-  })
-}
-
-function readConntrack(): Facts['conntrack'] {
-  const [count, max] = ['count', 'max'].map((name) => Number(readSysctl(`net/netfilter/nf_conntrack_${name}`) ?? 0))
-  return max ? { count: count ?? 0, max } : undefined
-}
-
-/** CAP_NET_ADMIN and CAP_SYS_ADMIN, as in capabilities(7). */
-const RIGHTS = (1n << 12n) | (1n << 21n)
-
-function isPrivileged(): boolean {
-  const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(readIfThere('/proc/self/status') ?? '')?.[1] ?? '0'
-  return (BigInt(`0x${effective}`) & RIGHTS) === RIGHTS
-}
-
-const INSTALLERS = {
-  'apt-get': 'apt-get install -y',
-  dnf: 'dnf install -y',
-  zypper: 'zypper install -y',
-  apk: 'apk add',
-  pacman: 'pacman -S --noconfirm',
-} as const
-
-function installerOf(): string {
-  const has = (name: string) => TOOL_FOLDERS.some((folder) => canStat(`${folder}/${name}`))
-  const found = Object.entries(INSTALLERS).find(([name]) => has(name))
-  return found?.[1] ?? 'apt-get install -y'
-}
-
-function canStat(path: string): boolean {
-  try {
-    return engine.stat(path).size > 0
-  } catch {
-    return false
-  }
 }
