@@ -209,6 +209,22 @@ test('a network that overlaps another is told once, for the later one', () => {
   expect(examine(facts({ networks }))).toMatchObject([{ check: 'subnet-overlap', network: 'b' }])
 })
 
+test('an uplink that takes less is told for each network, a bridge that several share once', () => {
+  const networks = [
+    networkFacts('a', '10.1.0.0/24'),
+    networkFacts('b', '10.2.0.0/24'),
+    networkFacts('c', '10.3.0.0/24', {}, { bridge: 'br-a' }),
+  ]
+  const found = examine(facts({ networks, links: links({ wan: { mtu: 1400 } }), uplink: 'wan' }))
+  expect(found.map(({ check, network }) => `${network} ${check}`)).toEqual(['a mtu', 'b mtu'])
+})
+
+test('a network without a gateway has no outside to lose', () => {
+  const networks = [networkFacts('l2', '10.1.0.0/24', {}, { isGateway: false })]
+  const [found] = examine(facts({ networks, forwarding: [drops], bridgeFilter: true }))
+  expect(found).toMatchObject({ check: 'forward-drop', why: expect.not.stringContaining('outside') })
+})
+
 test('every finding says what, why and how, in words that fit a line each', () => {
   const findings = examine(facts({ forwarding: [drops], isPrivileged: false, hasKubeProxy: true }))
   for (const { what, why, fix } of findings) {

@@ -152,7 +152,7 @@ export const mtu = ofEach(({ network: { netconf, file } }, { links, uplink }) =>
     {
       check: 'mtu',
       level: 'warning',
-      what: `pods send packets of ${own} bytes, the uplink ${out.name} takes ${out.mtu}`,
+      what: `pods on ${netconf.bridge} send packets of ${own} bytes, the uplink ${out.name} takes ${out.mtu}`,
       why: 'large transfers hang wherever "fragmentation needed" is filtered on the way',
       fix: `vi ${file}  # "mtu": ${out.mtu}, for pods from then on`,
       isSafe: false,

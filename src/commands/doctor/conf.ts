@@ -57,23 +57,22 @@ export const firstPlace: Check = ({ files }) => {
   if (first.networks.length === 0) {
     const ours = others.find(({ networks }) => networks.length > 0)
     const told = `${first.path} (${first.plugins.join(', ') || 'unreadable'}) comes before ${ours?.path}`
-    const isRead = first.problem === undefined || first.plugins.length > 0
-    return [rivalry(first, told, isRead ? undefined : 'containerd stops at a file that it can’t read: no pod starts')]
+    if (first.problem === undefined || first.plugins.length > 0) return [rivalry(first, told)]
+    const why = 'containerd stops at a file that it can’t read: no pod starts'
+    return [{ ...rivalry(first, told), level: 'error', why }]
   }
   return others
     .filter((file) => number !== undefined && /^\d+/.exec(baseName(file))?.[0] === number)
     .map((file) => rivalry(file, `${first.path} and ${file.path} want the same place`))
 }
 
-const ONE_ONLY = 'containerd and CRI-O join pods to the first network by file name: the other one is never used'
-
-function rivalry(file: ConfFile, what: string, why: string = ONE_ONLY): Finding {
+function rivalry(file: ConfFile, what: string): Finding {
   return {
     check: 'conf-first',
     level: 'warning',
     network: file.name,
     what,
-    why,
+    why: 'containerd and CRI-O join pods to the first network by file name: the other one is never used',
     fix: setAside(file),
     isSafe: false,
   }

@@ -17,13 +17,18 @@ export const forwarding = ofEach((facts, { forwarding: chains, bridgeFilter }) =
       check: 'forward-drop',
       level: 'error',
       what: `${chain.by === 'iptables' ? nameOf(chain) : `nft chain ${chain.target}`} drops, and no rule accepts ${netconf.bridge}`,
-      why: bridgeFilter
-        ? 'pods reach neither the outside nor, since br_netfilter is on, each other'
-        : 'pods can’t reach the outside, nor be reached from there',
+      why: costOf(netconf.isGateway, bridgeFilter ?? false),
       fix: acceptance(chain, netconf.bridge),
       isSafe: false,
     }))
 })
+
+function costOf(isRouted: boolean, isBridgeFiltered: boolean): string {
+  if (!isRouted) return 'pods can’t reach each other, since bridged packets pass it, too'
+  return isBridgeFiltered
+    ? 'pods reach neither the outside nor, since br_netfilter is on, each other'
+    : 'pods can’t reach the outside, nor be reached from there'
+}
 
 const nameOf = ({ families }: FilterChain) => `the chain FORWARD of ${families[0] === 6 ? 'ip6tables' : 'iptables'}`
 
