@@ -55,6 +55,13 @@ forEachExecutable((executable) => {
     }
   })
 
+  test('who forgets to give a configuration is told what it waits for', async () => {
+    const lab = await openLab(executable)
+    const wait = 'timeout --foreground 1 /opt/cni/bin/pontoon'
+    expect(onTerminal(lab, 80, `${wait} plan ADD || :`)).toContain('reading a configuration from the terminal')
+    expect(onTerminal(lab, 80, `echo {} | ${wait} plan ADD || :`)).not.toContain('terminal')
+  })
+
   test('long work tells on the terminal how far it is, and leaves nothing of that', async () => {
     const lab = await openLab(executable)
     putConf(lab, dualStack())

@@ -13,7 +13,7 @@ import { reclaim } from '../verbs/reclaim.ts'
 import { gcText } from './gc/report.ts'
 import { compareAddresses } from './leases/rows.ts'
 import { listConfFiles, NO_BRIDGE, type NodeNetwork, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
-import { paintHere, print, printJson } from './output.ts'
+import { paintHere, print, printJson, readInput } from './output.ts'
 import { endProgress, tellProgress } from './progress.ts'
 
 export type GcFlags = {
@@ -62,7 +62,7 @@ export async function run(flags: GcFlags, network?: string): Promise<number> {
 
 function readValid(path: string): string {
   try {
-    return path === '-' ? engine.readStdin(1 << 24) : engine.readFile(path)
+    return path === '-' ? readInput('the list of valid attachments', 1 << 24) : engine.readFile(path)
   } catch (error) {
     if (!isFileError(error)) throw error
     throw new Fault(CODE.io, `can't read ${path}`, `${error.code}; --valid takes a file, or - for stdin`)

@@ -41,7 +41,13 @@ async function askTerminal(): Promise<string> {
   return status === 0 ? (stdout.trim().split(' ')[1] ?? '') : ''
 }
 
-export function isTerminal(descriptor: 1 | 2 = 1): boolean {
+/** All of stdin. Who is asked for it at a terminal, by a slip perhaps, is told so: else it looks as if nothing went on. */
+export function readInput(what: string, limit: number): string {
+  if (isTerminal(0)) engine.writeStderr(inLocale(`pontoon: reading ${what} from the terminal; Ctrl-D ends it\n`))
+  return engine.readStdin(limit)
+}
+
+export function isTerminal(descriptor: 0 | 1 | 2 = 1): boolean {
   try {
     return /^\/dev\/(pts\/|tty|console)/.test(engine.readLink(`/proc/self/fd/${descriptor}`))
   } catch {
