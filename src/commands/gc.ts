@@ -123,7 +123,7 @@ async function sweepAll(
 ): Promise<readonly unknown[]> {
   const failures: unknown[] = []
   for (let i = 0; i === 0 || i < victims.length; i += SOME) {
-    tellProgress(`${network.name}: removed ${i} of ${victims.length} attachments`)
+    tellProgress(`${network.name}: ${i} of ${victims.length} attachments are removed`)
     failures.push(...(await sweep(victims.slice(i, i + SOME), network, i === 0 ? { also } : {})))
   }
   endProgress()

@@ -98,7 +98,7 @@ test('the picture is well-formed, whatever the names are, and has both kinds of 
 
 test('a node without networks is a picture, too', () => {
   expect(svgText({ node: 'n', uplink: '', networks: [] })).toMatch(/^<svg [\s\S]*<\/svg>$/)
-  expect(treeText({ node: 'n', uplink: '', networks: [] }, plain)).toBe('n')
+  expect(treeText({ node: 'n', uplink: '', networks: [] }, plain)).toBe('n\nno network of Pontoon’s is configured')
 })
 
 test('a network that is not routed is not joined to the uplink, in no format', () => {

@@ -1,6 +1,7 @@
 /** The topology as a tree for a terminal, and in the languages of dot(1) and Mermaid. Pure. */
 
 import { shortId } from '../leases.ts'
+import { NO_NETWORKS } from '../networks.ts'
 import type { Paint } from '../text.ts'
 import type { NetworkNode, PortNode, Topology } from './model.ts'
 
@@ -15,7 +16,8 @@ export function treeText(topology: Topology, paint: Paint): string {
     text: `${paint('bold', topology.node)}${uplink}`,
     branches: topology.networks.map((n) => networkBranch(n, paint)),
   }
-  return [root.text, ...branchLines(root.branches, '')].join('\n')
+  const none = root.branches.length === 0 ? [NO_NETWORKS] : []
+  return [root.text, ...none, ...branchLines(root.branches, '')].join('\n')
 }
 
 function branchLines(branches: readonly Branch[], indent: string): readonly string[] {
