@@ -9,7 +9,7 @@ import { store } from './observe.ts'
 import { add, conf, NET } from './plugin.ts'
 
 const config = conf({ ipam: { ranges: [[{ subnet: '10.9.0.0/16' }]] } })
-const MANY = 900
+const MANY = 2000
 
 /** What pods of another boot leave: entry, note and reservation. */
 function leaveMany(lab: Lab): void {
