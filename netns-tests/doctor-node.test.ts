@@ -47,6 +47,8 @@ forEachExecutable((executable) => {
     const [missing, ...others] = doctor()
     expect(others).toEqual([])
     expect(missing).toMatchObject({ check: 'plugin-missing', fix: '/run/x/pontoon install' })
+    const told = lab.run(['/run/x/pontoon', 'doctor'], { env: { CNI_PATH: '/nowhere:/run/x' } })
+    expect(told).toMatchObject({ status: 0, stdout: expect.stringContaining('all is well') })
     lab.must('sh', '-c', missing.fix)
     expect(doctor()).toEqual([])
     const old = '#!/bin/sh\necho "pontoon 0.0.1 (quickjs-ng 0.9.0, commit 0123456789ab)"\n'

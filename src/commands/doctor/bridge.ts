@@ -1,7 +1,7 @@
 /** What living pods rest on: the bridge, its gateway, kernel settings, rules; and the size of packets. */
 import { nameOf } from '../../core/kinds.ts'
 import type { Resource } from '../../core/resource.ts'
-import { linesOf, sysctlCommand } from '../ops.ts'
+import { linesOf, shellWord, sysctlCommand } from '../ops.ts'
 import type { Repair } from '../repair/plan.ts'
 import { type Finding, type NetworkFacts, ofEach } from './facts.ts'
 
@@ -154,7 +154,7 @@ export const mtu = ofEach(({ network: { netconf, file } }, { links, uplink }) =>
       level: 'warning',
       what: `pods on ${netconf.bridge} send packets of ${own} bytes, the uplink ${out.name} takes ${out.mtu}`,
       why: 'large transfers hang wherever "fragmentation needed" is filtered on the way',
-      fix: `vi ${file}  # "mtu": ${out.mtu}, for pods from then on`,
+      fix: `vi ${shellWord(file)}  # "mtu": ${out.mtu}, for pods from then on`,
       isSafe: false,
     },
   ]

@@ -131,7 +131,7 @@ export const overlap: Check = ({ networks }) =>
           network: name,
           what: `${formatCidr(shared)} overlaps a range of network "${other.network.name}"`,
           why: 'each has a store of its own: two pods get one address, and the node has two ways to it',
-          fix: `vi ${file}  # another subnet than ${other.network.file} has`,
+          fix: `vi ${shellWord(file)}  # another subnet than ${other.network.file} has`,
           isSafe: false,
         },
       ]
@@ -152,7 +152,7 @@ export const subnetElsewhere = ofEach((network, { links }) => {
             level: 'error' as const,
             what: `${formatCidr(subnet)} is also behind ${name}, which has ${cidr}`,
             why: 'the node sends what is for pods out there, or what is for its neighbours to the bridge',
-            fix: `vi ${network.network.file}  # a subnet that the node does not use`,
+            fix: `vi ${shellWord(network.network.file)}  # a subnet that the node does not use`,
             isSafe: false,
           })),
       ),

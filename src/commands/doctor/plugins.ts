@@ -7,13 +7,14 @@ import { calledAs, type NodeNetwork } from '../networks.ts'
 import { shellWord } from '../ops.ts'
 import type { Check, PluginFact } from './facts.ts'
 
-/** Where runtimes and distributions have plugins. The last two are k3s'. */
+/** Where runtimes and distributions have plugins. The last ones are MicroK8s' and k3s'. */
 const FOLDERS = [
   '/opt/cni/bin',
   '/usr/lib/cni',
   '/usr/libexec/cni',
   '/usr/local/libexec/cni',
   '/usr/local/lib/cni',
+  '/var/snap/microk8s/current/opt/cni/bin',
   '/var/lib/rancher/k3s/data/cni',
   '/var/lib/rancher/k3s/data/current/bin',
 ] as const
@@ -49,10 +50,11 @@ async function findExecutables(types: readonly string[]): Promise<readonly strin
   return stdout.split('\n').filter((path) => path !== '')
 }
 
-/** Those that containerd and CRI-O are told of: `bin_dir = "…"`, `bin_dirs = […]`, `plugin_dirs = […]`. */
+/** Those that doctor, containerd and CRI-O are told of: `bin_dir = "…"`, `bin_dirs = […]`, `plugin_dirs = […]`. */
 function configuredFolders(): readonly string[] {
   const texts = ['/etc/containerd/config.toml', '/etc/crio/crio.conf'].map((path) => readQuietly(path))
-  return texts.flatMap((text) => foldersIn(text))
+  const told = (engine.readEnv('CNI_PATH') ?? '').split(':').filter((path) => path.startsWith('/'))
+  return [...told, ...texts.flatMap((text) => foldersIn(text))]
 }
 
 /** Pure. */

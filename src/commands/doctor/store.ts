@@ -18,7 +18,8 @@ export const exhaustion = ofEach((facts, { command }) => {
     const capacity = own.reduce((sum, range) => sum + range.capacity, 0)
     if (used < capacity * NEARLY) return []
     const isFull = used >= capacity
-    const fix = dead.length > 0 ? `${command} gc ${network.name} --apply` : `vi ${network.file}  # more ranges`
+    const fix =
+      dead.length > 0 ? `${command} gc ${network.name} --apply` : `vi ${shellWord(network.file)}  # more ranges`
     return [
       {
         check: isFull ? 'range-full' : 'range-nearly-full',
