@@ -92,10 +92,9 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'a pod whose address was removed',
     check: 'pod-drift',
-    fix: /^nsenter --net=\/run\/netns\/a ip addr add 10\.9\.0\.2\/24 dev eth0 brd \+$/,
-    damage: (lab) => lab.must('ip', '-n', 'a', 'addr', 'del', '10.9.0.2/24', 'dev', 'eth0'),
     // The kernel has taken the route with the address.
-    follow: (lab) => lab.must('ip', '-n', 'a', 'route', 'add', 'default', 'via', '10.9.0.1'),
+    fix: /^nsenter --net=\/run\/netns\/a ip addr add 10\.9\.0\.2\/24 dev eth0 brd \+ && nsenter .* ip route replace /,
+    damage: (lab) => lab.must('ip', '-n', 'a', 'addr', 'del', '10.9.0.2/24', 'dev', 'eth0'),
   },
   {
     name: 'a pod whose default route was removed',

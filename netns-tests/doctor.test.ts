@@ -120,8 +120,8 @@ forEachExecutable((executable) => {
     )
     expect(toolJson(lab, 'doctor').findings.map(({ check }: Json) => check)).toEqual([
       'bridge-down',
-      'gateway-missing',
       'forwarding-off',
+      'gateway-missing',
     ])
     expect(toolJson(lab, 'doctor', '--fix').findings).toEqual([])
     expect(ping(lab, 'a', '10.9.0.1')).toBe(true)

@@ -26,6 +26,12 @@ forEachExecutable((executable) => {
       expect(planned.steps.find(({ what }: Json) => what.startsWith('veth'))).toMatchObject({
         undo: [expect.stringMatching(/^ip link del dev veth\w{11}$/)],
       })
+      // Each step says what takes it back: lines of its own, or what it goes with.
+      for (const { what, undo, undone } of planned.steps) expect([what, undo.length > 0]).toEqual([what, undone === ''])
+      const fates = planned.steps.map(({ what, undone }: Json) => `${what}: ${undone}`)
+      expect(fates).toContain(`bridge ${BRIDGE}: undone when nobody uses it`)
+      expect(fates.join('\n')).toMatch(/^interface eth0: undone with veth\w{11}$/m)
+      expect(fates).toContain('sysctl net.ipv4.ip_forward: kept: others may need it by then')
       const one = add(lab, 'a', dualStack())
       const reserved = lines(planned).flatMap((line) => /^reserve (.*)/.exec(line)?.[1] ?? [])
       expect(reserved).toEqual(addressesOf(one.result))

@@ -3,6 +3,7 @@ import { buildApplication, buildRouteMap, run } from '@stricli/core'
 import * as engine from '#engine'
 import { COMMIT, VERSION } from '../core/build-info.ts'
 import type { Context } from './command.ts'
+import { inLocale } from './output.ts'
 import { COMMANDS } from './registry.ts'
 
 const DESCRIPTION = `Pontoon gives containers their network. Container runtimes call it with CNI_COMMAND in the environment;
@@ -37,10 +38,16 @@ const application = buildApplication(
 /** @returns the exit status */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   const context: Context = {
-    process: { stdout: { write: engine.writeStdout }, stderr: { write: engine.writeStderr }, exitCode: null },
+    process: {
+      stdout: { write: (text) => engine.writeStdout(inLocale(text)) },
+      stderr: { write: (text) => engine.writeStderr(inLocale(text)) },
+      exitCode: null,
+    },
   }
-  // `pontoon help install`, as other tools have it
-  const inputs = words[0] === 'help' ? [...words.slice(1), '--help'] : words
+  // `pontoon help install` and `pontoon version`, as other tools have it
+  const [first, ...others] = words
+  const inputs =
+    first === 'help' ? [...others, '--help'] : first === 'version' && others.length === 0 ? ['--version'] : words
   await run(application, inputs, context)
   const status = Number(context.process.exitCode ?? 0)
   // Below zero are Stricli's own: a command, a flag or a value that it does not know.

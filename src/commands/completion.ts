@@ -2,13 +2,13 @@
 import { catalog } from './catalog.ts'
 import { type Shell, scriptFor } from './completion/scripts.ts'
 import { listConfFiles, readConfFiles } from './networks.ts'
-import { print } from './output.ts'
+import { print, printAsItIs } from './output.ts'
 
 export type CompletionFlags = { readonly confDir: string }
 
 export function run({ confDir }: CompletionFlags, what: Shell | 'networks'): number {
   if (what !== 'networks') {
-    print(scriptFor(what, catalog()))
+    printAsItIs(scriptFor(what, catalog()))
     return 0
   }
   const names = readConfFiles(listConfFiles(confDir)).flatMap(({ networks }) => networks.map(({ name }) => name))

@@ -5,8 +5,8 @@ import { examine } from './doctor/checks.ts'
 import type { Facts, Finding } from './doctor/facts.ts'
 import { gather } from './doctor/gather.ts'
 import { doctorText, type Fixed } from './doctor/report.ts'
-import { listConfFiles, readConfFiles } from './networks.ts'
-import { paintHere, print, printJson } from './output.ts'
+import { filesNamed, listConfFiles, readConfFiles } from './networks.ts'
+import { paintHere, print, printJson, terminalWidth } from './output.ts'
 
 export type DoctorFlags = {
   readonly confDir: string
@@ -16,19 +16,21 @@ export type DoctorFlags = {
 
 export async function run(flags: DoctorFlags, ...files: readonly string[]): Promise<number> {
   await loadIpv6()
-  const paths = files.length > 0 ? files : listConfFiles(flags.confDir)
-  let facts = await gather(readConfFiles(paths))
+  const folder = files.length > 0 ? '' : flags.confDir
+  const paths = folder === '' ? filesNamed(files, flags.confDir) : listConfFiles(folder)
+  const look = () => gather(readConfFiles(paths), folder)
+  let facts = await look()
   let findings = examine(facts)
   const fixed: Fixed[] = []
   if (flags.fix) {
     fixed.push(...(await applySafe(findings)))
     if (fixed.length > 0) {
-      facts = await gather(readConfFiles(paths))
+      facts = await look()
       findings = examine(facts)
     }
   }
   if (flags.json) printJson(doctorJson(facts, findings, fixed))
-  else print(doctorText(facts, findings, fixed, paintHere()))
+  else print(doctorText(facts, findings, fixed, { paint: paintHere(), columns: await terminalWidth() }))
   return findings.length > 0 ? 1 : 0
 }
 

@@ -10,10 +10,11 @@ import { sweep, type Victim } from '../host/sweep.ts'
 import { forgetting } from '../verbs/forgotten.ts'
 import { findGarbage } from '../verbs/garbage.ts'
 import { reclaim } from '../verbs/reclaim.ts'
-import { shortId } from './leases.ts'
-import { listConfFiles, type NodeNetwork, readConfFiles, selectNetworks } from './networks.ts'
-import { paintHere, print, printJson } from './output.ts'
-import { count, type Paint, table } from './text.ts'
+import { gcText } from './gc/report.ts'
+import { compareAddresses } from './leases/rows.ts'
+import { listConfFiles, NO_BRIDGE, type NodeNetwork, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
+import { paintHere, print, printJson, readInput } from './output.ts'
+import { endProgress, tellProgress } from './progress.ts'
 
 export type GcFlags = {
   readonly confDir: string
@@ -42,7 +43,12 @@ export async function run(flags: GcFlags, network?: string): Promise<number> {
   await loadIpv6()
   const valid = flags.valid === undefined ? undefined : parseValid(readValid(flags.valid))
   const known = readConfFiles(listConfFiles(flags.confDir)).flatMap(({ networks }) => networks)
-  const chosen = selectNetworks(known, network)
+  const chosen = network === undefined ? known : selectNetworks([...known, ...strayNetworks(known)], network)
+  if (chosen.some(({ netconf }) => netconf.bridge === NO_BRIDGE)) {
+    const remedy =
+      'there is no configuration of it, and the index does not know its bridge either: who lives can’t be told'
+    throw new Fault(CODE.invalidConfig, `network "${network}" can't be looked at`, remedy)
+  }
   if (valid && chosen.length > 1) {
     const remedy = 'a list of valid attachments is one network’s: name the network'
     throw new Fault(CODE.invalidConfig, '--valid without a network', remedy)
@@ -56,7 +62,7 @@ export async function run(flags: GcFlags, network?: string): Promise<number> {
 
 function readValid(path: string): string {
   try {
-    return path === '-' ? engine.readStdin(1 << 24) : engine.readFile(path)
+    return path === '-' ? readInput('the list of valid attachments', 1 << 24) : engine.readFile(path)
   } catch (error) {
     if (!isFileError(error)) throw error
     throw new Fault(CODE.io, `can't read ${path}`, `${error.code}; --valid takes a file, or - for stdin`)
@@ -94,7 +100,7 @@ async function collect(
   const failures: unknown[] = []
   const isOver = valid?.length === 0
   if (isApplied) {
-    failures.push(...(await sweep(victims, bounded, { also })))
+    failures.push(...(await sweepAll(victims, bounded, also)))
     try {
       if (forgotten.length > 0) await reclaim(network)
     } catch (error) {
@@ -105,6 +111,23 @@ async function collect(
     }
   }
   return { network: network.name, items: itemsOf(victims, forgotten), failures: failures.map(textOf), isOver }
+}
+
+/** So many at a time: as fast as all at once, and one sees how far it has come. */
+const SOME = 200
+
+async function sweepAll(
+  victims: readonly Victim[],
+  network: NodeNetwork,
+  also: readonly (() => Promise<void>)[],
+): Promise<readonly unknown[]> {
+  const failures: unknown[] = []
+  for (let i = 0; i === 0 || i < victims.length; i += SOME) {
+    tellProgress(`${network.name}: ${i} of ${victims.length} attachments are removed`)
+    failures.push(...(await sweep(victims.slice(i, i + SOME), network, i === 0 ? { also } : {})))
+  }
+  endProgress()
+  return failures
 }
 
 async function look(network: NodeNetwork, isApplied = false) {
@@ -124,13 +147,14 @@ export async function findGarbageItems(network: NodeNetwork): Promise<readonly G
 }
 
 function itemsOf(victims: readonly Victim[], forgotten: readonly Lease[]): readonly GarbageItem[] {
-  return [
+  const items = [
     ...victims.map(itemOf),
     ...forgotten.map(({ address, owner }) => {
       const { containerID = '', ifname = '' } = owner ?? {}
       return { containerID, ifname, addresses: [address], links: [], rules: [] }
     }),
   ]
+  return items.sort((a, b) => compareAddresses(a.addresses[0] ?? '', b.addresses[0] ?? ''))
 }
 
 /** Reservations that the index does not know, and that nobody can live by. */
@@ -148,27 +172,4 @@ function itemOf({ owner, addresses, links, elements }: Victim): GarbageItem {
 function textOf(error: unknown): string {
   if (error instanceof Fault) return `${error.message}: ${error.details}`
   return error instanceof Error ? error.message : String(error)
-}
-
-export function gcText(found: readonly GarbageOf[], isApplied: boolean, paint: Paint): string {
-  if (found.length === 0) return 'no networks'
-  const isMore = found.some(({ items, isOver }) => items.length > 0 || isOver) && !isApplied
-  const rest = isMore ? ['', 'nothing was removed: --apply does'] : []
-  return [...found.map((one) => networkText(one, isApplied, paint)), ...rest].join('\n')
-}
-
-function networkText({ network, items, failures, isOver }: GarbageOf, isApplied: boolean, paint: Paint): string {
-  const verb = isApplied ? 'removed' : 'to be removed'
-  const failed = failures.map((text) => paint('red', `  could not remove: ${text}`))
-  const shared =
-    isOver && failed.length === 0 ? [`  ${verb}: its rules and its bridge, where nothing else uses them`] : []
-  if (items.length === 0) return [`${paint('bold', network)}  nothing is dead`, ...shared, ...failed].join('\n')
-  const rows = items.map(({ containerID, ifname, addresses, links, rules }) => [
-    containerID === '' ? '(of no container)' : `${shortId(containerID)}/${ifname}`,
-    addresses.join(', ') || '-',
-    links.join(', ') || '-',
-    rules.length > 0 ? count(rules.length, 'rule') : '-',
-  ])
-  const head = `${paint('bold', network)}  ${verb}: ${count(items.length, 'attachment')}`
-  return [head, table([['CONTAINER', 'ADDRESSES', 'LINKS', 'RULES'], ...rows], '  '), ...shared, ...failed].join('\n')
 }

@@ -3,10 +3,10 @@ import * as engine from '#engine'
 import { loadIpv6 } from '../core/ip.ts'
 import { lookUpTool } from '../host/tools.ts'
 import type { LeaseRow, RangeUse, State } from './leases/rows.ts'
-import { listConfFiles, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
-import { isTerminal, paintHere, print, printJson } from './output.ts'
+import { listConfFiles, NO_NETWORKS, readConfFiles, selectNetworks, strayNetworks } from './networks.ts'
+import { isTerminal, paintHere, print, printJson, terminalWidth } from './output.ts'
 import { readAllLinks } from './repair/look.ts'
-import { bar, type Colour, capacityText, count, duration, type Paint, table } from './text.ts'
+import { bar, type Colour, capacityText, count, duration, type Paint, table, tableWidth, wrap } from './text.ts'
 import { withLabelled } from './unindexed.ts'
 import { ageOf, type NetworkView, viewOf } from './view.ts'
 
@@ -23,7 +23,7 @@ export async function run(flags: LeasesFlags, network?: string): Promise<number>
   for (;;) {
     const views = await look(flags, network)
     if (flags.json) printJson(leasesJson(views))
-    else print(clearing(flags) + leasesText(views, paint))
+    else print(clearing(flags) + leasesText(views, paint, await terminalWidth()))
     if (flags.watch === undefined) return 0
     await engine.sleep(flags.watch * 1000)
   }
@@ -46,9 +46,18 @@ function clearing({ watch }: LeasesFlags): string {
 const COLOURS: Readonly<Record<State, Colour>> = { live: 'green', dead: 'red', unknown: 'yellow' }
 const HEAD = ['ADDRESS', 'STATE', 'POD', 'CONTAINER', 'IFNAME', 'HOST VETH', 'AGE', 'NETNS']
 
-export function leasesText(views: readonly NetworkView[], paint: Paint): string {
-  if (views.length === 0) return 'no networks'
-  return views
+/** What a narrow terminal is spared, the most expendable first. */
+const EXPENDABLE = ['NETNS', 'HOST VETH', 'IFNAME', 'AGE', 'CONTAINER']
+
+/** @param columns the terminal's; undefined: as wide as it gets */
+export function leasesText(views: readonly NetworkView[], paint: Paint, columns?: number): string {
+  if (views.length === 0) return NO_NETWORKS
+  const everyRow = [HEAD, ...views.flatMap(({ rows }) => rows.map((row) => cells(row, paint)))]
+  const spared = columns === undefined ? [] : sparedOf(everyRow, columns - 2)
+  const fitted = (row: readonly string[]) => row.filter((_, i) => !spared.includes(HEAD[i] ?? ''))
+  const left = wrap(`left out, as the terminal is narrow: ${spared.join(', ')}`, columns ?? 0)
+  const note = spared.length > 0 ? `\n\n${paint('dim', left)}` : ''
+  const text = views
     .map(({ network, ranges, rows }) => {
       const where = network.file === '' ? 'no configuration' : network.file
       const head = `${paint('bold', network.name)}  ${paint('dim', where)}  ${count(rows.length, 'lease')}`
@@ -61,10 +70,20 @@ export function leasesText(views: readonly NetworkView[], paint: Paint): string 
               ),
             ]
           : []
-      const list = rows.length > 0 ? [table([HEAD, ...rows.map((row) => cells(row, paint))], '  ')] : []
+      const list = rows.length > 0 ? [table([HEAD, ...rows.map((row) => cells(row, paint))].map(fitted), '  ')] : []
       return [head, ...bars, ...list].join('\n')
     })
     .join('\n\n')
+  return text + note
+}
+
+function sparedOf(rows: readonly (readonly string[])[], columns: number): readonly string[] {
+  for (let count = 0; count < EXPENDABLE.length; count++) {
+    const spared = EXPENDABLE.slice(0, count)
+    const left = rows.map((row) => row.filter((_, i) => !spared.includes(HEAD[i] ?? '')))
+    if (tableWidth(left) <= columns) return spared
+  }
+  return EXPENDABLE
 }
 
 function rangeCells({ range, used, capacity }: RangeUse, paint: Paint): readonly string[] {

@@ -10,11 +10,13 @@ import { parseHead } from '../cni/head.ts'
 import { type NetConf, parseNetConf } from '../cni/netconf.ts'
 import { Fault } from '../core/fault.ts'
 import { isFileError } from '../engine/engine.ts'
-import { listIfThere } from '../host/files.ts'
-import { RUN_FOLDER } from '../host/index-files.ts'
+import { listIfThere, statIfThere } from '../host/files.ts'
+import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { type Network, networkOf } from '../verbs/call.ts'
 
 export const CONF_DIR = '/etc/cni/net.d'
+/** Told where there is nothing to tell. */
+export const NO_NETWORKS = 'no network of Pontoon’s is configured'
 const DATA_DIR = '/var/lib/cni/networks'
 
 export interface NodeNetwork extends Network {
@@ -35,6 +37,7 @@ export interface ConfFile {
   readonly networks: readonly NodeNetwork[]
   /** What is wrong with it, in the plugin's words. */
   readonly problem?: { readonly message: string; readonly remedy: string }
+  readonly isMissing?: boolean
 }
 
 /** How the executable is called, without folders. */
@@ -49,8 +52,14 @@ export function ownCommand(): string {
   return /^[\w./+-]+$/.test(called) ? called : 'pontoon'
 }
 
-/** The files that runtimes read in a folder, in their order. */
+/**
+ * The files that runtimes read in a folder, in their order. Without the usual folder there is no network yet.
+ * @throws Fault 7 when another folder was named, and there is none
+ */
 export function listConfFiles(folder: string): readonly string[] {
+  if (folder !== CONF_DIR && statIfThere(folder)?.kind !== 'directory') {
+    throw new Fault(7, `there is no folder ${folder}`, '--conf-dir tells where the configurations of networks are')
+  }
   return listIfThere(folder)
     .filter((name) => /\.(conf|conflist|json)$/.test(name))
     .sort((a, b) => (a < b ? -1 : 1))
@@ -65,7 +74,8 @@ export function readConfFiles(paths: readonly string[]): readonly ConfFile[] {
     } catch (error) {
       if (!isFileError(error)) throw error
       const remedy = error.code === 'ENOENT' ? 'there is no such file' : error.code
-      return { path, name: '', plugins: [], networks: [], problem: { message: `can't read ${path}`, remedy } }
+      const problem = { message: "can't be read", remedy }
+      return { path, name: '', plugins: [], networks: [], problem, isMissing: error.code === 'ENOENT' }
     }
   })
 }
@@ -95,20 +105,42 @@ function parseMember(member: JsonObject, name: string, cniVersion: string): NetC
   return parseNetConf(parseHead(JSON.stringify({ ...member, name, cniVersion })), 'ADD')
 }
 
-/** Networks that have reservations, but no configuration any more. */
+/** Of a network whose bridge nobody remembers. */
+export const NO_BRIDGE = ''
+
+/** Networks that have reservations, but no configuration any more. Their bridge is the one that the index has. */
 export function strayNetworks(known: readonly NodeNetwork[]): readonly NodeNetwork[] {
   const names = new Set([...listIfThere(DATA_DIR), ...listIfThere(RUN_FOLDER)].filter(isNetworkName))
   for (const { name } of known) names.delete(name)
   return [...names].sort().map((name) => {
-    const text = JSON.stringify({ cniVersion: '1.1.0', name, type: 'pontoon', bridge: '' })
-    const netconf = parseNetConf(parseHead(text), 'GC')
-    return { ...networkOf(netconf), name, file: '', plugins: [] }
+    const strayOn = (bridge: string): NodeNetwork => {
+      const text = JSON.stringify({ cniVersion: '1.1.0', name, type: 'pontoon', bridge })
+      return { ...networkOf(parseNetConf(parseHead(text), 'GC')), name, file: '', plugins: [] }
+    }
+    const stray = strayOn(NO_BRIDGE)
+    const [bridge, ...others] = new Set(listEntries(stray.indexFolder).map((entry) => entry.bridge))
+    return bridge === undefined || others.length > 0 ? stray : strayOn(bridge)
   })
 }
 
 /** Not `net@%other`, the index of another store, nor a note of who holds a lock. */
 function isNetworkName(name: string): boolean {
   return /^[A-Za-z0-9][\w.-]*$/.test(name) && !name.startsWith('holder%')
+}
+
+/**
+ * The files that words name: paths, or networks' names.
+ * @throws Fault 7 for a word that is neither
+ */
+export function filesNamed(words: readonly string[], folder: string): readonly string[] {
+  return words.flatMap((word) => {
+    if (word.includes('/') || /\.(conf|conflist|json)$/.test(word) || statIfThere(word)) return [word]
+    const files = readConfFiles(listConfFiles(folder))
+    const found = files.filter(({ name }) => name === word).map(({ path }) => path)
+    if (found.length > 0) return found
+    const known = files.map(({ name }) => name).filter((name) => name !== '')
+    throw new Fault(7, `there is neither a file nor a network "${word}"`, `known: ${known.join(', ') || 'none'}`)
+  })
 }
 
 /** Those of this name, or all. @throws Fault 7 when there is none of this name */

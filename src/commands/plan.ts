@@ -1,5 +1,4 @@
 /** `pontoon plan`: what a call would do, line by line, with what takes it back; or why it would be refused. */
-import * as engine from '#engine'
 import { isObject, type JsonObject, memberOf } from '../cni/conform.ts'
 import { parseRequest, type Request } from '../cni/request.ts'
 import { SUPPORTED_VERSIONS } from '../cni/version.ts'
@@ -7,7 +6,7 @@ import { CODE, Fault } from '../core/fault.ts'
 import { loadIpv6 } from '../core/ip.ts'
 import { isDelegated } from '../verbs/call.ts'
 import { calledAs } from './networks.ts'
-import { paintHere, print, printJson } from './output.ts'
+import { paintHere, print, printJson, readInput } from './output.ts'
 import { type Planned, planText } from './plan/report.ts'
 
 export type PlanFlags = {
@@ -25,7 +24,7 @@ export async function run(flags: PlanFlags, verb: 'ADD' | 'DEL' | 'GC'): Promise
   await loadIpv6()
   let planned: Planned
   try {
-    planned = await planOf(requestOf(flags, verb, engine.readStdin(STDIN_LIMIT)), flags.netns !== undefined)
+    planned = await planOf(requestOf(flags, verb, readInput('a configuration', STDIN_LIMIT)), flags.netns !== undefined)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     planned = { ok: false, verb, code: error.code, msg: error.message, details: error.details }

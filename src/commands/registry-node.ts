@@ -100,7 +100,12 @@ const doctor = command<DoctorFlags, string[]>({
   description: `Looks at every network of the node: tools, kernel, configuration, bridge, gateway, rules, packet filters, addresses,
 locks. Each finding comes with the command that repairs it, and has its section in the runbooks under the name in
 brackets. --fix runs those commands that take nothing away, and shows what they said. Status 1 when anything is amiss.`,
-  examples: ['pontoon doctor', 'pontoon doctor --fix', 'pontoon doctor /etc/cni/net.d/10-pods.conflist --json'],
+  examples: [
+    'pontoon doctor',
+    'pontoon doctor --fix',
+    'pontoon doctor pods',
+    'pontoon doctor /etc/cni/net.d/10-pods.conflist --json',
+  ],
   parameters: {
     flags: {
       confDir: CONF_FLAG,
@@ -109,7 +114,11 @@ brackets. --fix runs those commands that take nothing away, and shows what they 
     },
     positional: {
       kind: 'array',
-      parameter: { brief: 'Configurations, in place of those in the folder', parse: String, placeholder: 'conflist' },
+      parameter: {
+        brief: 'Files or names of networks, in place of all in the folder',
+        parse: String,
+        placeholder: 'conflist',
+      },
     },
   },
   load: () => import('./doctor.ts'),

@@ -4,7 +4,7 @@
  */
 import { loadIpv6 } from '../core/ip.ts'
 import { nameOf } from '../core/kinds.ts'
-import { listConfFiles, type NodeNetwork, readConfFiles, selectNetworks } from './networks.ts'
+import { listConfFiles, NO_NETWORKS, type NodeNetwork, readConfFiles, selectNetworks } from './networks.ts'
 import { linesOf } from './ops.ts'
 import { paintHere, print, printJson } from './output.ts'
 import { applyRepairs } from './repair/apply.ts'
@@ -22,10 +22,18 @@ export type RepairFlags = {
   readonly json?: boolean
 }
 
+export interface RepairedStep {
+  /** `port`, `masquerade`, … */
+  readonly kind: string
+  readonly what: string
+  readonly reason: string
+  readonly lines: readonly string[]
+}
+
 export interface Outcome {
   readonly network: string
   readonly attachments: number
-  readonly steps: readonly { readonly what: string; readonly reason: string; readonly lines: readonly string[] }[]
+  readonly steps: readonly RepairedStep[]
   readonly failures: readonly string[]
   /** What only somebody else can mend. */
   readonly left: readonly string[]
@@ -44,14 +52,16 @@ export async function run(flags: RepairFlags, network?: string): Promise<number>
 async function repair(network: NodeNetwork, isDryRun: boolean): Promise<Outcome> {
   const view = withLabelled(viewOf(network), await readAllLinks())
   const first = await findRepairs(view)
-  const failures = isDryRun ? [] : [...(await applyRepairs(first.steps))]
+  const failures = isDryRun ? [] : [...(await applyRepairs(first.steps, network.name))]
   // What the first round stood on may have been there in part only: that shows when all else is.
   const second = isDryRun || first.steps.length === 0 ? undefined : await findRepairs(view)
-  if (second && second.steps.length > 0 && failures.length === 0) failures.push(...(await applyRepairs(second.steps)))
+  if (second && second.steps.length > 0 && failures.length === 0)
+    failures.push(...(await applyRepairs(second.steps, network.name)))
   return {
     network: network.name,
     attachments: first.attachments,
     steps: [...first.steps, ...(second?.steps ?? [])].map(({ resource, reason, run }) => ({
+      kind: resource.kind,
       what: nameOf(resource),
       reason,
       lines: linesOf(run),
@@ -93,8 +103,28 @@ function leftOf(view: NetworkView, { obstacles }: Repairs): readonly string[] {
   ]
 }
 
+/** Of a kind so many are told each with its lines; of more than that, the first few. */
+const MANY = 12
+const FEW = 3
+
+function stepLines(steps: readonly RepairedStep[], verb: string, paint: Paint): readonly string[] {
+  const kinds = [...new Set(steps.map(({ kind }) => kind))]
+  return kinds.flatMap((kind) => {
+    const own = steps.filter((step) => step.kind === kind)
+    const shown = own.length > MANY ? own.slice(0, FEW) : own
+    const rest = own.length - shown.length
+    return [
+      ...shown.flatMap(({ what, reason, lines }) => [
+        `  ${verb} ${what} (${reason})`,
+        ...lines.map((line) => paint('dim', `    ${line}`)),
+      ]),
+      ...(rest > 0 ? [`  ${verb} ${rest} more like it`] : []),
+    ]
+  })
+}
+
 export function repairText(outcomes: readonly Outcome[], isDryRun: boolean, paint: Paint): string {
-  if (outcomes.length === 0) return 'no networks'
+  if (outcomes.length === 0) return NO_NETWORKS
   return outcomes
     .map(({ network, attachments, steps, failures, left }) => {
       const head = `${paint('bold', network)}  ${count(attachments, 'living attachment')}`
@@ -102,10 +132,7 @@ export function repairText(outcomes: readonly Outcome[], isDryRun: boolean, pain
       const verb = isDryRun ? 'would make' : 'made'
       return [
         head,
-        ...steps.flatMap(({ what, reason, lines }) => [
-          `  ${verb} ${what} (${reason})`,
-          ...lines.map((line) => paint('dim', `    ${line}`)),
-        ]),
+        ...stepLines(steps, verb, paint),
         ...failures.map((text) => paint('red', `  could not make ${text}`)),
         ...left.map((text) => paint('yellow', `  left as it is: ${text}`)),
       ].join('\n')

@@ -25,6 +25,22 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
     .join('\n')
 }
 
+/** How wide the widest row of a table is. */
+export function tableWidth(rows: readonly (readonly string[])[]): number {
+  return Math.max(0, ...table(rows).split('\n').map(width))
+}
+
+/** Lines no longer than that, broken between words; words that are longer stay whole, so that one can copy them. */
+export function wrap(text: string, columns: number, indent = ''): string {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && width(last) + 1 + width(word) <= columns) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(last === undefined ? word : indent + word)
+  }
+  return lines.join('\n')
+}
+
 function width(cell: string): number {
   return cell.replace(COLOURS, '').length
 }
@@ -63,4 +79,22 @@ export function count(number: number, what: string): string {
 /** A range of IPv6 has more addresses than anybody counts, or a number holds exactly. */
 export function capacityText(capacity: number): string {
   return capacity > 1e9 ? 'many' : String(capacity)
+}
+
+const PLAIN_SIGNS: Readonly<Record<string, string>> = {
+  '█': '#',
+  '░': '.',
+  '├': '|',
+  '└': '`',
+  '│': '|',
+  '─': '-',
+  '…': '...',
+  '’': "'",
+  '·': '-',
+}
+
+/** Pontoon's own words in ASCII; what else is not ASCII becomes a question mark. */
+export function ascii(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours and line ends stay
+  return text.replace(/[^\u0000-\u007f]/gu, (sign) => PLAIN_SIGNS[sign] ?? '?')
 }

@@ -6,7 +6,7 @@ import { readVlans } from '../host/ip-json.ts'
 import { openSession } from '../host/session.ts'
 import { lookUpTool } from '../host/tools.ts'
 import { listConfFiles, readConfFiles, selectNetworks } from './networks.ts'
-import { paintHere, print, printJson } from './output.ts'
+import { paintHere, print, printAsItIs, printJson } from './output.ts'
 import { readAllLinks } from './repair/look.ts'
 import { topologyOf } from './topology/model.ts'
 import { dotText, mermaidText, treeText } from './topology/text.ts'
@@ -36,13 +36,13 @@ export async function run(flags: TopologyFlags, network?: string): Promise<numbe
       print(treeText(topology, paintHere()))
       break
     case 'dot':
-      print(dotText(topology))
+      printAsItIs(dotText(topology))
       break
     case 'mermaid':
-      print(mermaidText(topology))
+      printAsItIs(mermaidText(topology))
       break
     case 'svg':
-      print((await import('./topology/svg.ts')).svgText(topology, flags.theme))
+      printAsItIs((await import('./topology/svg.ts')).svgText(topology, flags.theme))
       break
     case 'json':
       printJson({ version: 1, ...topology })

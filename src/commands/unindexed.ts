@@ -58,7 +58,7 @@ function cidrOf({ address }: LeaseRow, sets: readonly RangeSet[]): readonly stri
   return ip && range ? [formatCidr({ ip, prefix: range.subnet.prefix })] : []
 }
 
-function blank({
+export function blank({
   network,
 }: NetworkView): Omit<IndexEntry, keyof Attachment | 'addresses' | 'hostVeth'> & { hostVeth: '' } {
   return {

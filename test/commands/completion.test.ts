@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { manual } from '../../scripts/docs/manual.ts'
@@ -24,8 +24,39 @@ test.each<{ typed: string[]; want: string[] }>([
   { typed: ['leases', '--conf-dir', '/et'], want: ['/etc'] },
   { typed: ['help', 'doc'], want: ['doctor'] },
   { typed: ['doctor', '/et'], want: ['/etc'] },
+  { typed: ['doctor', 'po'], want: ['pods'] },
 ])('bash: $typed', ({ typed, want }) => {
   expect(offered(...typed)).toEqual(want)
+})
+
+const hasShell = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0
+
+test.skipIf(!hasShell('zsh'))('zsh: the script can be sourced, as its help says', () => {
+  const script = `autoload -U compinit; compinit -D -u; source <(cat); print $_comps[pontoon]`
+  const { stdout, stderr } = spawnSync('zsh', ['-fc', script], {
+    input: scriptFor('zsh', catalog()),
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, HOME: '/nonexistent' },
+  })
+  expect({ stdout, stderr }).toEqual({ stdout: '_pontoon\n', stderr: '' })
+})
+
+test.skipIf(!hasShell('fish')).each<{ typed: string; want: string[] }>([
+  { typed: 'pontoon he', want: ['help'] },
+  { typed: 'pontoon help le', want: ['leases'] },
+  { typed: 'pontoon leases p', want: ['pods'] },
+  { typed: 'pontoon doctor pod', want: ['pods'] },
+  { typed: 'pontoon leases --he', want: ['--help'] },
+  { typed: 'pontoon topology --format m', want: ['mermaid'] },
+])('fish: $typed', ({ typed, want }) => {
+  const script = `function pontoon; echo pods; end; cat | source; complete -C '${typed}'`
+  const out = execFileSync('fish', ['--no-config', '-c', script], {
+    input: scriptFor('fish', catalog()),
+    encoding: 'utf8',
+    cwd: '/',
+    env: { PATH: process.env.PATH, HOME: '/nonexistent', LC_ALL: 'C.UTF-8' },
+  })
+  expect(out.split('\n').flatMap((line) => line.split('\t')[0] || [])).toEqual(want)
 })
 
 test('every command and flag is in all scripts', () => {

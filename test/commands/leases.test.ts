@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Known, rowsOf, usage } from '../../src/commands/leases/rows.ts'
 import { leasesText } from '../../src/commands/leases.ts'
 import { parseConfFile } from '../../src/commands/networks.ts'
-import { bar, coloured, duration, plain, table } from '../../src/commands/text.ts'
+import { bar, coloured, duration, plain, table, wrap } from '../../src/commands/text.ts'
 import { parseRangeSets } from '../../src/core/ranges.ts'
 import type { IndexEntry } from '../../src/host/index-files.ts'
 
@@ -138,4 +138,10 @@ describe('text', () => {
     const text = leasesText([{ network, sets: [], known: [], rows: [], ranges }], plain)
     expect(text).toBe('n  /x/10.conf  0 leases\n  10.9.0.1-10.9.0.254  ░░░░░░░░░░░░░░░░░░░░  0 of 253  0 %')
   })
+})
+
+test('lines are broken between words, and what is one word stays one', () => {
+  expect(wrap('a bc def  g', 100)).toBe('a bc def  g')
+  expect(wrap('  the first and the second', 12, '  ')).toBe('  the first\n  and the\n  second')
+  expect(wrap(`x ${'y'.repeat(30)} z`, 10)).toBe(`x\n${'y'.repeat(30)}\nz`)
 })

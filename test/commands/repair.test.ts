@@ -100,7 +100,7 @@ test('what repair did is told, and what it could not do', () => {
   const outcome = {
     network: 'pods',
     attachments: 1,
-    steps: [{ what: 'bridge cni0', reason: 'missing', lines: ['ip link add'] }],
+    steps: [{ kind: 'bridge', what: 'bridge cni0', reason: 'missing', lines: ['ip link add'] }],
     failures: ['port veth1: no'],
     left: ['a pod'],
   }
@@ -108,6 +108,19 @@ test('what repair did is told, and what it could not do', () => {
     'pods  1 living attachment\n  made bridge cni0 (missing)\n    ip link add\n' +
       '  could not make port veth1: no\n  left as it is: a pod',
   )
+})
+
+test('of hundreds of steps of a kind the first few are told, and how many more', () => {
+  const step = (kind: string, i: number) => ({ kind, what: `${kind} ${i}`, reason: 'missing', lines: [`line ${i}`] })
+  const steps = [step('bridge', 0), ...Array.from({ length: 300 }, (_, i) => step('port', i))]
+  const outcome = { network: 'pods', attachments: 300, steps, failures: [], left: [] }
+  expect(repairText([outcome], true, plain).split('\n')).toEqual([
+    'pods  300 living attachments',
+    '  would make bridge 0 (missing)',
+    '    line 0',
+    ...[0, 1, 2].flatMap((i) => [`  would make port ${i} (missing)`, `    line ${i}`]),
+    '  would make 297 more like it',
+  ])
 })
 
 test('a plan that is refused says why', () => {

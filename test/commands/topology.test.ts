@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { plain } from '../../src/commands/text.ts'
 import type { NetworkNode, PortNode, Topology } from '../../src/commands/topology/model.ts'
 import { svgText } from '../../src/commands/topology/svg.ts'
@@ -25,6 +25,7 @@ const network = (name: string, keys: Partial<NetworkNode>): NetworkNode => ({
   gateways: ['10.22.0.1/24', 'fd00:22::1/64'],
   gatewayDevice: 'cni0',
   masquerade: 'nftables',
+  routed: true,
   ports: [],
   ...keys,
 })
@@ -97,5 +98,43 @@ test('the picture is well-formed, whatever the names are, and has both kinds of 
 
 test('a node without networks is a picture, too', () => {
   expect(svgText({ node: 'n', uplink: '', networks: [] })).toMatch(/^<svg [\s\S]*<\/svg>$/)
-  expect(treeText({ node: 'n', uplink: '', networks: [] }, plain)).toBe('n')
+  expect(treeText({ node: 'n', uplink: '', networks: [] }, plain)).toBe('n\nno network of Pontoon’s is configured')
+})
+
+test('a network that is not routed is not joined to the uplink, in no format', () => {
+  const networks = [network('l2', { masquerade: '', routed: false, gateways: [] })]
+  const alone = { ...sample, networks }
+  expect(treeText(alone, plain)).toContain('network l2  10.22.0.0/24, fd00:22::/64  not routed')
+  expect(svgText(alone)).not.toContain('<path')
+  expect(dotText(alone)).not.toContain('uplink ->')
+  expect(mermaidText(alone)).not.toContain('<-->')
+})
+
+describe('sixty pods', () => {
+  const ports = Array.from({ length: 60 }, (_, i) =>
+    pod(`production/frontend-deployment-7d4b9c6f5-x${i}`, `veth${i}`, [`10.22.0.${i}/24`, `fd00:22:1:2:3:4:5:${i}/64`]),
+  )
+  const svg = svgText({ ...sample, networks: [network('pods', { ports })] })
+  const [, width, height] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(svg)?.map(Number) ?? []
+
+  test('fill a page, not a ribbon', () => {
+    expect(Number(height) / Number(width)).toBeLessThan(1.5)
+  })
+
+  test('stand beside each other, inside the page', () => {
+    const cards = [...svg.matchAll(/<rect class="card" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"/g)]
+    const boxes = cards.map((card) => card.slice(1).map(Number) as [number, number, number, number])
+    expect(boxes).toHaveLength(60)
+    for (const [i, [x, y, w, h]] of boxes.entries()) {
+      expect(x + w < Number(width) && y + h < Number(height)).toBe(true)
+      const isApart = boxes.slice(0, i).every(([a, b, c, d]) => x >= a + c || a >= x + w || y >= b + d || b >= y + h)
+      expect(isApart).toBe(true)
+    }
+  })
+
+  test('keep the ends of their names, which tell them apart', () => {
+    for (let i = 0; i < 60; i++) expect(svg).toMatch(new RegExp(`class="title">production/[^<]*…[^<]*-x${i}</text>`))
+    const longest = Math.max(...[...svg.matchAll(/>([^<]*)<\/text>/g)].map(([, words = '']) => words.length))
+    expect(longest).toBeLessThanOrEqual(40)
+  })
 })

@@ -19,7 +19,9 @@ function valuesOf({ values, placeholder }: FlagInfo): string {
 }
 
 const isFile = (command: CommandInfo) => command.words.some(({ placeholder }) => placeholder.startsWith('conflist'))
-const takesNetwork = (command: CommandInfo) => command.words.some(({ placeholder }) => placeholder === 'network')
+/** A configuration may be named by its network, too. */
+const takesNetwork = (command: CommandInfo) =>
+  isFile(command) || command.words.some(({ placeholder }) => placeholder === 'network')
 const wordsOf = (command: CommandInfo) => command.words.map(({ placeholder }) => WORDS[placeholder] ?? '').join(' ')
 
 function bash(commands: readonly CommandInfo[]): string {
@@ -70,18 +72,26 @@ function zsh(commands: readonly CommandInfo[]): string {
       return `'${flag.name}[${quoted(flag.brief)}]${takes}'`
     })
     const words = command.words.map(({ placeholder, brief }) => {
-      const action = WORDS[placeholder] ? `(${WORDS[placeholder]})` : '_files'
-      return `'*:${quoted(brief)}:${placeholder === 'network' ? `($(${NETWORKS}))` : action}'`
+      const networks = `($(${NETWORKS}))`
+      const files = `{_files; compadd -- ${networks.slice(1, -1)}}`
+      const action = WORDS[placeholder] ? `(${WORDS[placeholder]})` : files
+      return `'*:${quoted(brief)}:${placeholder === 'network' ? networks : action}'`
     })
     return `    ${command.name}) _arguments ${["'--help[Print help]'", ...flags, ...words].join(' ')} ;;`
   })
   const list = commands.map(({ name, brief }) => `'${name}:${quoted(brief)}'`).join(' ')
+  const names = commands.map(({ name }) => name).join(' ')
   return `#compdef pontoon
 # pontoon completion zsh >/usr/share/zsh/site-functions/_pontoon
 _pontoon() {
   if ((CURRENT == 2)); then
     local -a commands=(${list})
+    commands+=('help:What a command does, and its flags')
     _describe command commands
+    return
+  fi
+  if ((CURRENT == 3)) && [[ $words[2] == help ]]; then
+    compadd -- ${names}
     return
   fi
   local command=$words[2]
@@ -91,13 +101,17 @@ _pontoon() {
 ${cases.join('\n')}
   esac
 }
-_pontoon "$@"`
+# In its own file zsh calls it; sourced, it is only made known.
+if [[ $funcstack[1] == _pontoon ]]; then _pontoon "$@"; else compdef _pontoon pontoon; fi`
 }
+
+/** After `help` a command's name is no command. */
+const RUN = (name: string) => `'__fish_seen_subcommand_from ${name}; and not __fish_seen_subcommand_from help'`
 
 function fish(commands: readonly CommandInfo[]): string {
   const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`
   const lines = commands.flatMap((command) => {
-    const on = `complete -c pontoon -n '__fish_seen_subcommand_from ${command.name}'`
+    const on = `complete -c pontoon -n ${RUN(command.name)}`
     const flags = command.flags.map((flag) => {
       const values = valuesOf(flag)
       const action = values === '@folder' ? " -xa '(__fish_complete_directories)'" : values === '@file' ? ' -rF' : ''
@@ -106,7 +120,7 @@ function fish(commands: readonly CommandInfo[]): string {
     })
     const words = command.words.flatMap(({ placeholder }) => {
       if (placeholder === 'network') return [`${on} -fa '(${NETWORKS})'`]
-      return WORDS[placeholder] ? [`${on} -fa ${quoted(WORDS[placeholder])}`] : [`${on} -F`]
+      return WORDS[placeholder] ? [`${on} -fa ${quoted(WORDS[placeholder])}`] : [`${on} -Fa '(${NETWORKS})'`]
     })
     return [
       `complete -c pontoon -n __fish_use_subcommand -a ${command.name} -d ${quoted(command.brief)}`,
@@ -117,6 +131,9 @@ function fish(commands: readonly CommandInfo[]): string {
   return [
     '# pontoon completion fish >~/.config/fish/completions/pontoon.fish',
     'complete -c pontoon -f',
+    "complete -c pontoon -l help -d 'Print help'",
+    "complete -c pontoon -n __fish_use_subcommand -a help -d 'What a command does, and its flags'",
+    `complete -c pontoon -n '__fish_seen_subcommand_from help' -a ${quoted(commands.map(({ name }) => name).join(' '))}`,
     ...lines,
   ].join('\n')
 }

@@ -1,7 +1,7 @@
 /** What living pods rest on: the bridge, its gateway, kernel settings, rules; and the size of packets. */
 import { nameOf } from '../../core/kinds.ts'
 import type { Resource } from '../../core/resource.ts'
-import { linesOf } from '../ops.ts'
+import { linesOf, shellWord, sysctlCommand } from '../ops.ts'
 import type { Repair } from '../repair/plan.ts'
 import { type Finding, type NetworkFacts, ofEach } from './facts.ts'
 
@@ -23,7 +23,7 @@ export const foreignBridge = ofEach(({ network: { netconf } }, { links }) => {
 })
 
 /** What of it costs the pods what, and is mended by which command. */
-export const drift = ofEach((facts, { command }) => {
+export const drift = ofEach((facts, { command, uplink }) => {
   const { steps } = facts.repairs
   const of = (...kinds: readonly Resource['kind'][]) => steps.filter(({ resource }) => kinds.includes(resource.kind))
   const repair = `${command} repair ${facts.network.name}`
@@ -31,9 +31,13 @@ export const drift = ofEach((facts, { command }) => {
   const isGone = of('bridge').some(({ isPartial }) => !isPartial)
   return [
     ...of('bridge').map((step) => bridgeFinding(step, repair)),
-    // Gateway and ports went with the bridge, and come back with it.
+    // Gateway, ports and the bridge's own settings went with the bridge, and come back with it.
+    ...of('sysctl')
+      .filter(({ resource }) => !isGone || !isOfBridge(resource, facts.network.netconf.bridge))
+      .map((step) => local('forwarding-off', step, whyOfSysctl(step), typed(step))),
+    ...facts.notForwarding.map((device) => notForwarding(device, device !== uplink)),
+    // Behind the settings: a bridge without IPv6 takes no such address.
     ...(isGone ? [] : gatewayFindings(of('gateway'), of('vlanGateway').length > 0 ? repair : undefined)),
-    ...of('sysctl').map((step) => local('forwarding-off', step, whyOfSysctl(step), typed(step))),
     ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway', 'hostRoute'), {
       check: 'port-wrong',
       told,
@@ -82,6 +86,24 @@ function bridgeFinding(step: Repair, repair: string): Local {
   return local('bridge-gone', step, 'all its pods are cut off', repair)
 }
 
+function isOfBridge(resource: Resource, bridge: string): boolean {
+  return resource.kind === 'sysctl' && resource.key.split('/').includes(bridge)
+}
+
+/** @param isOwn it is the network's own device, which nobody else forwards by */
+function notForwarding(device: string, isOwn: boolean): Local {
+  const key = `net/ipv4/conf/${device}/forwarding`
+  const shown = key.includes('.') ? key : key.replaceAll('/', '.')
+  return {
+    check: 'forwarding-off',
+    level: 'error',
+    what: `sysctl ${shown}: want 1, have 0`,
+    why: `the node drops what comes in by ${device} and is for somebody else`,
+    fix: sysctlCommand(key, '1'),
+    isSafe: isOwn,
+  }
+}
+
 function whyOfSysctl({ resource }: Repair): string {
   const isIpv6 = resource.kind === 'sysctl' && resource.key.endsWith('disable_ipv6')
   return isIpv6 ? 'the bridge can’t have the IPv6 gateway' : 'the node drops what pods send beyond their network'
@@ -120,32 +142,6 @@ export const obstacles = ofEach(({ repairs, network: { netconf, name } }, { comm
     }),
 )
 
-export const cutOff = ofEach(({ cutOff: pods }) =>
-  pods.map(({ containerID, ifname, hostVeth, pod }) => {
-    const [namespace, name] = pod?.split('/') ?? []
-    return {
-      check: 'pod-cut-off',
-      level: 'error',
-      what: `the host end ${hostVeth} of ${pod ?? `container ${containerID}`}, interface ${ifname}, is gone`,
-      why: 'the pod runs without network, and only a new one gets it back',
-      fix: name ? `kubectl delete pod --namespace ${namespace} ${name}` : `crictl stopp ${containerID}`,
-      isSafe: false,
-    }
-  }),
-)
-
-/** It may be the pod's own doing, where that has the rights: so it is told, and left. */
-export const podDrift = ofEach(({ inside }) =>
-  inside.map(({ entry: { pod, containerID }, what, lines }) => ({
-    check: 'pod-drift',
-    level: 'error',
-    what: `in ${pod ?? `container ${containerID}`}: ${what}`,
-    why: 'the pod can’t be reached, or can’t reach what is behind it',
-    fix: lines.join(' && '),
-    isSafe: false,
-  })),
-)
-
 /** Larger packets than the way out takes are lost where somebody filters ICMP. */
 export const mtu = ofEach(({ network: { netconf, file } }, { links, uplink }) => {
   const out = uplink === undefined ? undefined : links.get(uplink)
@@ -156,9 +152,9 @@ export const mtu = ofEach(({ network: { netconf, file } }, { links, uplink }) =>
     {
       check: 'mtu',
       level: 'warning',
-      what: `pods send packets of ${own} bytes, the uplink ${out.name} takes ${out.mtu}`,
+      what: `pods on ${netconf.bridge} send packets of ${own} bytes, the uplink ${out.name} takes ${out.mtu}`,
       why: 'large transfers hang wherever "fragmentation needed" is filtered on the way',
-      fix: `vi ${file}  # "mtu": ${out.mtu}, for pods from then on`,
+      fix: `vi ${shellWord(file)}  # "mtu": ${out.mtu}, for pods from then on`,
       isSafe: false,
     },
   ]

@@ -1,36 +1,46 @@
 /** The checks, in the order in which their findings are told: what stops everything first. */
-import { cutOff, drift, foreignBridge, mtu, obstacles, podDrift } from './bridge.ts'
-import { firstPlace, names, overlap, readable, subnetElsewhere } from './conf.ts'
+import { drift, foreignBridge, mtu, obstacles } from './bridge.ts'
+import { firstPlace, gone, names, none, overlap, readable, routeElsewhere, subnetElsewhere } from './conf.ts'
 import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
-import { bridgeFilter, nftables, rights, tools, vlanFiltering } from './machine.ts'
+import { bridgeFilter, conntrack, nftables, rights, tools, vlanFiltering, xtablesLock } from './machine.ts'
+import { missingPlugins, otherPlugins } from './plugins.ts'
+import { cutOff, duplicateMacs, podDrift } from './pods.ts'
 import { deadLeases, exhaustion, heldLock, lostLeases, orphanRules, ownerless, unusableStore } from './store.ts'
 
 const CHECKS: readonly Check[] = [
   rights,
   tools,
+  missingPlugins,
   nftables,
+  none,
   readable,
   names,
   firstPlace,
+  gone,
   unusableStore,
   heldLock,
+  xtablesLock,
   foreignBridge,
   vlanFiltering,
   overlap,
   subnetElsewhere,
+  routeElsewhere,
   drift,
   obstacles,
   cutOff,
   podDrift,
+  duplicateMacs,
   forwarding,
   bridgeFilter,
+  conntrack,
   exhaustion,
   lostLeases,
   deadLeases,
   ownerless,
   orphanRules,
   mtu,
+  otherPlugins,
 ]
 
 /** Everything that is amiss, once: two networks on one bridge share their troubles, but `--fix` runs what either needs. */

@@ -21,6 +21,8 @@ export interface ToolFact {
 export interface LockFact {
   /** The folder that is the lock. */
   readonly path: string
+  /** False for a file that somebody has put there: it locks as well. */
+  readonly isFolder: boolean
   /** Milliseconds that it is held for, as far as that is known. */
   readonly age: number
   /** Its holder shows no sign of life. */
@@ -31,10 +33,45 @@ export interface LockFact {
   readonly command: string
 }
 
+/** An executable that a runtime starts for a network. */
+export interface PluginFact {
+  readonly type: string
+  readonly neededBy: readonly string[]
+  /** Where it is, in the runtimes' order; none: it is nowhere. */
+  readonly paths: readonly string[]
+  /** Of Pontoon's executables that are not this one: what `--version` says, by path. */
+  readonly versions: ReadonlyMap<string, string>
+}
+
+/** Who holds the lock of iptables, for longer than a call takes. */
+export interface XtablesFact {
+  readonly path: string
+  /** 0: it is in another PID namespace. */
+  readonly pid: number
+  readonly command: string
+}
+
+export interface StrayFact {
+  readonly name: string
+  readonly reservations: number
+  readonly living: number
+  /** The bridge is known: what is dead can be told, and removed. */
+  readonly isKnown: boolean
+}
+
+/** A route of the node that leads somewhere. */
+export interface RouteFact {
+  /** With prefix length. */
+  readonly destination: string
+  readonly device: string
+}
+
 export interface NetworkFacts extends NetworkView {
   readonly repairs: Repairs
   /** What pods lack on their own side. */
   readonly inside: readonly InsideDrift[]
+  /** Living pods by the hardware address of their interface. */
+  readonly byMac: ReadonlyMap<string, readonly IndexEntry[]>
   /** Pods that live without a host end. */
   readonly cutOff: readonly IndexEntry[]
   /** Addresses that gc would free, and whatever else it would remove. */
@@ -50,6 +87,10 @@ export interface NetworkFacts extends NetworkView {
   readonly lock: LockFact | undefined
   /** Why nothing can be reserved; undefined when it can. */
   readonly storeProblem: StoreProblem | undefined
+  /** Why nothing can be noted in the index. */
+  readonly indexProblem: StoreProblem | undefined
+  /** Devices whose own forwarding of IPv4 is off, though the node's is on. */
+  readonly notForwarding: readonly string[]
 }
 
 export interface StoreProblem {
@@ -68,6 +109,15 @@ export interface Facts {
   /** `apt-get install -y`, or what this machine has in its place. */
   readonly installer: string
   readonly tools: readonly ToolFact[]
+  readonly plugins: readonly PluginFact[]
+  /** This executable, as `--version` says it. */
+  readonly version: string
+  readonly xtables: XtablesFact | undefined
+  readonly routes: readonly RouteFact[]
+  /** Connections that the kernel tracks, and how many it can; undefined: it tracks none. */
+  readonly conntrack: { readonly count: number; readonly max: number } | undefined
+  /** The folder of configurations; '' when files were named. */
+  readonly folder: string
   /** nft's words when the kernel refuses to talk to it. */
   readonly nftProblem: string
   readonly links: ReadonlyMap<string, SeenLink>
@@ -78,23 +128,34 @@ export interface Facts {
   readonly forwarding: readonly FilterChain[]
   readonly files: readonly ConfFile[]
   readonly networks: readonly NetworkFacts[]
+  /** Networks that have attachments, but no configuration. */
+  readonly strays: readonly StrayFact[]
+  /** Networks that can't be looked at without rights. */
+  readonly unreadable: readonly string[]
 }
 
 /** Each has its section in docs/runbooks.md. */
 export const FINDINGS = [
   'rights',
   'tool-missing',
+  'plugin-missing',
+  'plugin-other',
   'kernel-nftables',
   'kernel-vlans',
   'bridge-vlans',
   'br-netfilter',
+  'conntrack-full',
+  'conf-none',
   'conf-invalid',
   'conf-duplicate',
   'conf-first',
+  'conf-gone',
   'subnet-overlap',
   'subnet-elsewhere',
+  'route-elsewhere',
   'store-unusable',
   'lock-held',
+  'xtables-lock',
   'bridge-foreign',
   'bridge-gone',
   'bridge-down',
@@ -106,6 +167,7 @@ export const FINDINGS = [
   'spoofcheck-missing',
   'pod-cut-off',
   'pod-drift',
+  'mac-duplicate',
   'forward-drop',
   'range-full',
   'range-nearly-full',

@@ -3,39 +3,56 @@ import * as engine from '#engine'
 import { networkInComment } from '../../core/attachment.ts'
 import { setPrefix } from '../../core/kinds/masquerade.ts'
 import type { SeenLink, SeenMasquerade } from '../../core/resource.ts'
-import { chooseBackend } from '../../host/backend.ts'
-import { readIfThere } from '../../host/files.ts'
-import { nftProblem, readForwarding, readUplink, versionOf } from '../../host/inspect.ts'
+import { gatewayDeviceOf } from '../../core/vlans.ts'
+import { isFileError } from '../../engine/engine.ts'
+import { nftProblem, readForwarding, readUplink } from '../../host/inspect.ts'
 import { hasInetNat, readSysctl } from '../../host/machine.ts'
 import { readRules } from '../../host/nft-tables.ts'
 import { NO_MASQUERADE } from '../../host/observe.ts'
-import { lookUpTool, packageOf, TOOL_FOLDERS, type Tool } from '../../host/tools.ts'
+import { lookUpTool } from '../../host/tools.ts'
 import { readPorts } from '../../verbs/ports.ts'
-import { toolsOf } from '../../verbs/vlans.ts'
 import { findGarbageItems } from '../gc.ts'
-import { type ConfFile, type NodeNetwork, ownCommand } from '../networks.ts'
+import { CONF_DIR, type ConfFile, NO_BRIDGE, type NodeNetwork, ownCommand, strayNetworks } from '../networks.ts'
+import { endProgress, tellProgress } from '../progress.ts'
+import { obstaclesAhead } from '../repair/ahead.ts'
 import { cutOff } from '../repair/desired.ts'
-import { findInside } from '../repair/inside.ts'
+import { lookInside } from '../repair/inside.ts'
 import { readAllLinks } from '../repair/look.ts'
 import { findRepairs } from '../repair.ts'
 import { withLabelled } from '../unindexed.ts'
 import { type NetworkView, viewOf } from '../view.ts'
-import type { Facts, NetworkFacts, ToolFact } from './facts.ts'
+import type { Facts, NetworkFacts } from './facts.ts'
+import { installerOf, isPrivileged, readConntrack, readRoutes, readTools } from './gather-machine.ts'
 import { readLock } from './lock.ts'
+import { readPlugins, versionText } from './plugins.ts'
+import { withRefusals } from './refusals.ts'
 import { findStoreProblem } from './store-folder.ts'
+import { readXtablesLock } from './xtables-lock.ts'
 
-export async function gather(files: readonly ConfFile[]): Promise<Facts> {
+/** @param folder where the files were found; '' when they were named */
+export async function gather(files: readonly ConfFile[], folder: string): Promise<Facts> {
   const networks = files.flatMap((file) => file.networks)
   const tools = await readTools(networks)
   const hasIp = tools.every(({ tool, path }) => path !== undefined || !['ip', 'nsenter'].includes(tool))
   const hasNft = lookUpTool('nft') !== undefined
-  const forwarding = await readForwarding()
+  const forwarding = await withRefusals(await readForwarding())
   const problem = await nftProblem()
   const rules = hasNft && problem === '' ? await readRules(hasInetNat()) : NO_MASQUERADE
   const filter = readSysctl('net/bridge/bridge-nf-call-iptables')
   const links: ReadonlyMap<string, SeenLink> = hasIp ? await readAllLinks() : new Map()
+  const uplink = hasIp ? await readUplink() : undefined
   const all: NetworkFacts[] = []
-  for (const network of networks) all.push(await gatherNetwork(network, { rules, links, hasIp }))
+  const unreadable: string[] = []
+  for (const [i, network] of networks.entries()) {
+    tellProgress(`looking at ${network.name}, network ${i + 1} of ${networks.length}`)
+    try {
+      all.push(await gatherNetwork(network, { rules, links, hasIp, uplink }))
+    } catch (error) {
+      if (!isFileError(error, 'EACCES', 'EPERM')) throw error
+      unreadable.push(network.name)
+    }
+  }
+  endProgress()
   return {
     command: ownCommand(),
     now: engine.now(),
@@ -44,14 +61,22 @@ export async function gather(files: readonly ConfFile[]): Promise<Facts> {
     isPrivileged: isPrivileged(),
     installer: installerOf(),
     tools,
+    plugins: await readPlugins(networks),
+    version: versionText(),
+    xtables: await readXtablesLock(),
+    routes: await readRoutes(),
+    conntrack: readConntrack(),
+    folder,
     nftProblem: problem,
     links,
-    uplink: hasIp ? await readUplink() : undefined,
+    uplink,
     bridgeFilter: filter === undefined ? undefined : filter === '1',
     hasKubeProxy: forwarding.some(({ accepts }) => accepts.some((rule) => rule.includes('KUBE-'))),
     forwarding,
     files,
     networks: all,
+    strays: folder !== CONF_DIR || unreadable.length > 0 ? [] : findStrays(networks),
+    unreadable,
   }
 }
 
@@ -59,21 +84,44 @@ interface Node {
   readonly rules: SeenMasquerade
   readonly links: ReadonlyMap<string, SeenLink>
   readonly hasIp: boolean
+  readonly uplink: string | undefined
 }
 
-async function gatherNetwork(network: NodeNetwork, { rules, links, hasIp }: Node): Promise<NetworkFacts> {
+async function gatherNetwork(network: NodeNetwork, node: Node): Promise<NetworkFacts> {
+  const { rules, links, hasIp } = node
   const view = withLabelled(viewOf(network), links)
+  const repairs = hasIp ? await findRepairs(view) : { steps: [], obstacles: [] }
   return {
     ...view,
-    repairs: hasIp ? await findRepairs(view) : { steps: [], obstacles: [] },
-    inside: hasIp ? await findInside(view, links) : [],
+    repairs: { ...repairs, obstacles: [...repairs.obstacles, ...(await obstaclesAhead(view, links))] },
+    ...(hasIp ? await lookInside(view, links) : { inside: [], byMac: new Map() }),
     cutOff: cutOff(view),
     dead: hasIp ? await findGarbageItems(network) : [],
-    orphans: orphansOf(view, rules),
+    // Without links nobody knows whose the rules are.
+    orphans: hasIp ? orphansOf(view, rules) : [],
     isQuiet: hasIp && (await readPorts(network)).isQuiet,
     lock: readLock(network.storeFolder),
     storeProblem: await findStoreProblem(network.storeFolder),
+    indexProblem: await findStoreProblem(network.indexFolder),
+    notForwarding: notForwarding(network, node),
   }
+}
+
+function findStrays(networks: readonly NodeNetwork[]): Facts['strays'] {
+  return strayNetworks(networks).flatMap((stray) => {
+    const { known, rows } = viewOf(stray)
+    // Other plugins keep networks in this store, too, whose configurations may be anywhere.
+    if (known.length === 0) return []
+    const living = known.filter(({ isDead }) => !isDead).length
+    return [{ name: stray.name, reservations: rows.length, living, isKnown: stray.netconf.bridge !== NO_BRIDGE }]
+  })
+}
+
+/** The node's switch turns all devices on; afterwards each can be turned off by itself. */
+function notForwarding({ netconf }: NodeNetwork, { uplink = '' }: Node): readonly string[] {
+  if (!netconf.isGateway || readSysctl('net/ipv4/ip_forward') !== '1') return []
+  const devices = [gatewayDeviceOf(netconf), uplink].filter((name) => name !== '')
+  return devices.filter((name) => readSysctl(`net/ipv4/conf/${name}/forwarding`) === '0')
 }
 
 /** Elements of the network whose address, or port, no row has. */
@@ -86,52 +134,4 @@ function orphansOf({ network, rows, known: pods }: NetworkView, rules: SeenMasqu
     const isOurs = set.slice(0, set.lastIndexOf('-') + 1) === prefix || networkInComment(comment) === network.name
     return isOurs && !known.has(key) ? [element] : []
   })
-}
-
-async function readTools(networks: readonly NodeNetwork[]): Promise<readonly ToolFact[]> {
-  const needed = new Map<Tool, Set<string>>()
-  for (const { name, netconf } of networks) {
-    const own = { ...netconf, ipMasqBackend: chooseBackend(netconf.ipMasqBackend) }
-    for (const tool of toolsOf(own)) needed.set(tool, (needed.get(tool) ?? new Set()).add(name))
-  }
-  for (const tool of ['ip', 'nsenter', 'nft'] as const) if (!needed.has(tool)) needed.set(tool, new Set())
-  return Promise.all(
-    [...needed].map(async ([tool, names]) => ({
-      tool,
-      package: packageOf(tool),
-      path: lookUpTool(tool),
-      version: await versionOf(tool),
-      neededBy: [...names],
-    })),
-  )
-}
-
-/** CAP_NET_ADMIN and CAP_SYS_ADMIN, as in capabilities(7). */
-const RIGHTS = (1n << 12n) | (1n << 21n)
-
-function isPrivileged(): boolean {
-  const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(readIfThere('/proc/self/status') ?? '')?.[1] ?? '0'
-  return (BigInt(`0x${effective}`) & RIGHTS) === RIGHTS
-}
-
-const INSTALLERS = {
-  'apt-get': 'apt-get install -y',
-  dnf: 'dnf install -y',
-  zypper: 'zypper install -y',
-  apk: 'apk add',
-  pacman: 'pacman -S --noconfirm',
-} as const
-
-function installerOf(): string {
-  const has = (name: string) => TOOL_FOLDERS.some((folder) => canStat(`${folder}/${name}`))
-  const found = Object.entries(INSTALLERS).find(([name]) => has(name))
-  return found?.[1] ?? 'apt-get install -y'
-}
-
-function canStat(path: string): boolean {
-  try {
-    return engine.stat(path).size > 0
-  } catch {
-    return false
-  }
 }

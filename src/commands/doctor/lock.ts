@@ -16,6 +16,7 @@ export function readLock(storeFolder: string): LockFact | undefined {
   const now = engine.now()
   return {
     path,
+    isFolder: lock.kind === 'directory',
     age: now - Math.min(holder?.since ?? lock.modified, lock.modified),
     isStale: now - lock.modified > STALE,
     pid,

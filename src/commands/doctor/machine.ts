@@ -31,8 +31,9 @@ export const tools: Check = ({ tools: all, installer }) =>
       isSafe: false,
     }))
 
-export const nftables: Check = ({ nftProblem }) =>
-  nftProblem === ''
+/** Who has no rights is refused by the kernel, too. */
+export const nftables: Check = ({ nftProblem, isPrivileged }) =>
+  nftProblem === '' || !isPrivileged
     ? []
     : [
         {
@@ -89,3 +90,38 @@ export const bridgeFilter: Check = ({ bridgeFilter: isOn, hasKubeProxy }) =>
           isSafe: false,
         },
       ]
+
+/** Share of the table from which on it is worth a word. */
+const NEARLY = 0.9
+
+export const conntrack: Check = ({ conntrack: table }) => {
+  if (!table || table.count < table.max * NEARLY) return []
+  return [
+    {
+      check: 'conntrack-full',
+      level: table.count >= table.max ? 'error' : 'warning',
+      network: '',
+      what: `the kernel tracks ${table.count} connections, of ${table.max} that it can`,
+      why: 'beyond that it drops the packets of new connections, and masquerading needs every one tracked',
+      fix: `sysctl -w net.netfilter.nf_conntrack_max=${table.max * 2}`,
+      isSafe: false,
+    },
+  ]
+}
+
+export const xtablesLock: Check = ({ xtables }) => {
+  if (!xtables) return []
+  const { pid, command, path } = xtables
+  const who = pid > 0 ? `process ${pid} (${command || 'unknown'})` : 'a process of another PID namespace'
+  return [
+    {
+      check: 'xtables-lock',
+      level: 'error',
+      network: '',
+      what: `the lock of iptables, ${path}, is held for more than 2 s, by ${who}`,
+      why: 'whatever uses iptables waits for it: ADDs that do, plugins such as portmap, kube-proxy',
+      fix: pid > 0 ? `kill ${pid}` : `lsof ${path}`,
+      isSafe: false,
+    },
+  ]
+}

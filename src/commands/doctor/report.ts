@@ -1,5 +1,5 @@
 /** How doctor's findings are told. Pure. */
-import { bar, capacityText, count, type Paint, table } from '../text.ts'
+import { bar, capacityText, count, type Paint, table, wrap } from '../text.ts'
 import type { Facts, Finding, NetworkFacts } from './facts.ts'
 
 /** A command that was run. */
@@ -10,12 +10,23 @@ export interface Fixed {
   readonly output: string
 }
 
-export function doctorText(facts: Facts, findings: readonly Finding[], fixed: readonly Fixed[], paint: Paint): string {
+/** What is told, to whom, and on how many columns: undefined where nobody looks. */
+export interface Audience {
+  readonly paint: Paint
+  readonly columns?: number | undefined
+}
+
+export function doctorText(
+  facts: Facts,
+  findings: readonly Finding[],
+  fixed: readonly Fixed[],
+  { paint, columns = Number.POSITIVE_INFINITY }: Audience,
+): string {
   return [
-    machineLine(facts),
+    wrap(machineLine(facts), columns, '  '),
     ...networkLines(facts, findings, paint),
     ...fixed.map((one) => fixedText(one, paint)),
-    ...findings.map((finding) => findingText(finding, paint)),
+    ...findings.map((finding) => findingText(finding, paint, columns)),
     verdict(findings, paint),
   ].join('\n')
 }
@@ -28,9 +39,10 @@ function machineLine({ kernel, tools, engine, uplink }: Facts): string {
   return `Linux ${kernel}, ${versions}, ${engine}${uplink ? `, uplink ${uplink}` : ''}`
 }
 
-function networkLines({ networks }: Facts, findings: readonly Finding[], paint: Paint): readonly string[] {
-  if (networks.length === 0) return ['no network of Pontoon’s is configured']
-  return [table(networks.map((network) => networkCells(network, findings, paint)))]
+function networkLines({ networks, unreadable }: Facts, findings: readonly Finding[], paint: Paint): readonly string[] {
+  const unknown = unreadable.map((name) => [paint('bold', name), 'can’t be read'])
+  const rows = [...networks.map((network) => networkCells(network, findings, paint)), ...unknown]
+  return rows.length === 0 ? [] : [table(rows)]
 }
 
 function networkCells({ network, known, rows, ranges }: NetworkFacts, findings: readonly Finding[], paint: Paint) {
@@ -54,12 +66,12 @@ function fixedText({ command, status, output }: Fixed, paint: Paint): string {
   )
 }
 
-function findingText({ level, network, what, why, fix, check }: Finding, paint: Paint): string {
+/** The command is never broken: it is there to be copied. */
+function findingText({ level, network, what, why, fix, check }: Finding, paint: Paint, columns: number): string {
   const mark = level === 'error' ? paint('red', 'ERROR') : paint('yellow', 'WARNING')
   const where = network === '' ? '' : `${network}: `
-  return ['', `${mark} ${where}${what}  ${paint('dim', `[${check}]`)}`, `  ${why}`, `  ${paint('bold', fix)}`].join(
-    '\n',
-  )
+  const head = wrap(`${mark} ${where}${what}  ${paint('dim', `[${check}]`)}`, columns, '  ')
+  return ['', head, wrap(`  ${why}`, columns, '  '), `  ${paint('bold', fix)}`].join('\n')
 }
 
 function verdict(findings: readonly Finding[], paint: Paint): string {

@@ -19,7 +19,11 @@ export async function findStoreProblem(folder: string): Promise<StoreProblem | u
         fix: `findmnt -T ${word}; lsattr -d ${word}`,
       }
     }
-    if (await isFull(path)) return { what: 'its file system is full', fix: `df -h ${word}; df -i ${word}` }
+    if (await isFull(path))
+      return {
+        what: 'its file system is full',
+        fix: `df -h ${word}; df -i ${word}; du -xah ${word} | sort -h | tail -n 5`,
+      }
     return undefined
   }
   return undefined

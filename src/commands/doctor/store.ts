@@ -1,5 +1,6 @@
 /** Addresses: are there any left, who holds them, can the store be used. */
 import { deletionOf } from '../../core/kinds/masquerade.ts'
+import { shortId } from '../leases.ts'
 import { shellWord } from '../ops.ts'
 import { count, duration } from '../text.ts'
 import { type Finding, ofEach } from './facts.ts'
@@ -17,7 +18,8 @@ export const exhaustion = ofEach((facts, { command }) => {
     const capacity = own.reduce((sum, range) => sum + range.capacity, 0)
     if (used < capacity * NEARLY) return []
     const isFull = used >= capacity
-    const fix = dead.length > 0 ? `${command} gc ${network.name} --apply` : `vi ${network.file}  # more ranges`
+    const fix =
+      dead.length > 0 ? `${command} gc ${network.name} --apply` : `vi ${shellWord(network.file)}  # more ranges`
     return [
       {
         check: isFull ? 'range-full' : 'range-nearly-full',
@@ -42,7 +44,7 @@ export const deadLeases = ofEach(({ dead, network }, { command }) => {
     {
       check: 'lease-dead',
       level: 'warning',
-      what: `${count(dead.length, 'attachment')} of containers that are gone, such as ${first?.containerID || 'a nameless one'}: ${shown || 'no address'}`,
+      what: `${count(dead.length, 'attachment')} of containers that are gone, such as ${shortId(first?.containerID ?? '') || 'a file that names none'}: ${shown || 'no address'}`,
       why: 'nobody sends DEL for them any more; they hold addresses until there are no others',
       fix: `${command} gc ${network.name} --apply`,
       isSafe: true,
@@ -118,23 +120,28 @@ export const heldLock = ofEach(({ lock, network }) => {
       why: isAlive
         ? 'every ADD waits for 20 s and fails with code 11'
         : 'its holder shows no sign of life: the next ADD takes it away after 3 s',
-      fix: isAlive ? `kill ${lock.pid}` : `rmdir ${shellWord(lock.path)}`,
+      fix: isAlive ? `kill ${lock.pid}` : `${lock.isFolder ? 'rmdir' : 'rm'} ${shellWord(lock.path)}`,
       isSafe: !isAlive,
     },
   ]
 })
 
-export const unusableStore = ofEach(({ storeProblem, network }) =>
-  storeProblem === undefined
-    ? []
-    : [
-        {
-          check: 'store-unusable',
-          level: 'error',
-          what: `the store ${network.storeFolder} can't be written: ${storeProblem.what}`,
-          why: 'no address can be reserved: every ADD fails with code 5',
-          fix: storeProblem.fix,
-          isSafe: false,
-        },
-      ],
+export const unusableStore = ofEach(({ storeProblem, indexProblem, network }) =>
+  [
+    { problem: storeProblem, what: `the store ${network.storeFolder}`, why: 'no address can be reserved' },
+    { problem: indexProblem, what: `the index ${network.indexFolder}`, why: 'no attachment can be noted' },
+  ].flatMap(({ problem, what, why }): readonly Local[] =>
+    problem === undefined
+      ? []
+      : [
+          {
+            check: 'store-unusable',
+            level: 'error',
+            what: `${what} can't be written: ${problem.what}`,
+            why: `${why}: every ADD fails with code 5`,
+            fix: problem.fix,
+            isSafe: false,
+          },
+        ],
+  ),
 )

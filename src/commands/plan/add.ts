@@ -5,9 +5,10 @@ import { sandboxMacOf } from '../../core/attachment.ts'
 import { translationOf } from '../../core/describe.ts'
 import { CODE, Fault } from '../../core/fault.ts'
 import { formatIp } from '../../core/ip.ts'
-import { nameOf } from '../../core/kinds.ts'
+import { kindOf, nameOf } from '../../core/kinds.ts'
 import { planAdd } from '../../core/plan.ts'
 import { describeRange } from '../../core/ranges.ts'
+import type { Resource } from '../../core/resource.ts'
 import { type Assigned, resolveRoutes } from '../../core/routes.ts'
 import { bootId, type IndexEntry, listEntries } from '../../host/index-files.ts'
 import { hasLink } from '../../host/machine.ts'
@@ -86,8 +87,16 @@ async function stepsOf(making: Making, assigned: readonly Assigned[]): Promise<r
     what: nameOf(resource),
     run: linesOf(run, making.sandbox.path),
     undo: linesOf(undo, making.sandbox.path),
+    undone: undo.length > 0 ? '' : fateOf(resource, call.hostVeth),
     ground: groundOf(run),
   }))
+}
+
+/** What the failure of a later step does to one that has no undo of its own. */
+function fateOf(resource: Resource, hostVeth: string): string {
+  if (kindOf(resource).scope === 'attachment') return `undone with ${hostVeth}`
+  if (resource.kind === 'bridge') return 'undone when nobody uses it'
+  return resource.kind === 'gateway' ? `undone with ${resource.bridge}, or kept` : 'kept: others may need it by then'
 }
 
 /** Those that it has already. */
@@ -101,7 +110,7 @@ function reservationsOf({ storeFolder, owner }: Call, assigned: readonly Assigne
 }
 
 function removalOfFormer({ hostVeth }: Call): PlannedStep {
-  return { what: 'what a former ADD left', run: [`ip link del dev ${hostVeth}`], undo: [], ground: [] }
+  return { what: 'what a former ADD left', run: [`ip link del dev ${hostVeth}`], undo: [], undone: '', ground: [] }
 }
 
 /** The path as it is typed stands for the namespace; without one, for a namespace that is yet to be. */

@@ -76,5 +76,5 @@ function stepsOf(victims: readonly Victim[]): readonly PlannedStep[] {
 }
 
 function step(what: string, run: readonly string[]): PlannedStep {
-  return { what, run, undo: [], ground: [] }
+  return { what, run, undo: [], undone: '', ground: [] }
 }

@@ -5,6 +5,8 @@ export interface PlannedStep {
   readonly what: string
   readonly run: readonly string[]
   readonly undo: readonly string[]
+  /** Without lines of its own: what becomes of it when the call fails later on. '' where nothing comes later. */
+  readonly undone: string
   /** Only where tables and sets are missing. */
   readonly ground: readonly string[]
 }
@@ -28,11 +30,12 @@ export function planText(planned: Planned, paint: Paint): string {
   }
   const { verb, steps, notes } = planned
   const head = steps.length === 0 ? `${verb} would do nothing` : `${verb} would take ${count(steps.length, 'step')}`
-  const body = steps.flatMap(({ what, run, undo, ground }) => [
+  const body = steps.flatMap(({ what, run, undo, undone, ground }) => [
     '',
     paint('bold', what),
     ...run.map((line) => `  ${line}`),
     ...undo.map((line) => paint('dim', `  undo: ${line}`)),
+    ...(undone === '' ? [] : [paint('dim', `  (${undone})`)]),
     ...ground.map((line) => paint('dim', `  where it is missing: ${line}`)),
   ])
   return [head, ...notes.map((note) => paint('yellow', `note: ${note}`)), ...body].join('\n')

@@ -7,13 +7,15 @@ import { settleNat } from '../../host/iptables.ts'
 import { keepRouterAdvertisements, writeSysctl } from '../../host/machine.ts'
 import { nftFault, runNft } from '../../host/nft.ts'
 import { openSession } from '../../host/session.ts'
+import { endProgress, tellProgress } from '../progress.ts'
 import type { Repair } from './plan.ts'
 
 /** @returns what could not be done, one message each */
-export async function applyRepairs(steps: readonly Repair[]): Promise<readonly string[]> {
+export async function applyRepairs(steps: readonly Repair[], network: string): Promise<readonly string[]> {
   const failures: string[] = []
   const ground = new Set<string>()
-  for (const { resource, run, isPartial } of steps) {
+  for (const [i, { resource, run, isPartial }] of steps.entries()) {
+    tellProgress(`${network}: step ${i + 1} of ${steps.length}, ${nameOf(resource)}`)
     try {
       for (const op of run) await (op.tool === 'nft' ? addRules(op, isPartial, ground) : runOp(op))
     } catch (error) {
@@ -21,6 +23,7 @@ export async function applyRepairs(steps: readonly Repair[]): Promise<readonly s
       failures.push(`${nameOf(resource)}: ${text}`)
     }
   }
+  endProgress()
   return failures
 }
 

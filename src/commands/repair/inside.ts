@@ -9,41 +9,53 @@ import { openSession } from '../../host/session.ts'
 import { completeRoutes } from '../../verbs/add.ts'
 import { isDelegated } from '../../verbs/call.ts'
 import { linesOf } from '../ops.ts'
+import { tellProgress } from '../progress.ts'
 import type { NetworkView } from '../view.ts'
 import { assignedTo, desiredOfOne, livingOf } from './desired.ts'
 
+/** What one pod lacks. */
 export interface InsideDrift {
   readonly entry: IndexEntry
-  /** `address 10.9.0.2/24 on eth0: missing` */
-  readonly what: string
-  /** The lines that make it right. */
+  /** `address 10.9.0.2/24 on eth0: missing`, each. */
+  readonly what: readonly string[]
+  /** The lines that make it right, in their order. */
   readonly lines: readonly string[]
 }
 
-export async function findInside(
-  view: NetworkView,
-  links: ReadonlyMap<string, SeenLink>,
-): Promise<readonly InsideDrift[]> {
-  const found: InsideDrift[] = []
-  const reachable = livingOf(view).filter(({ netns }) => netns !== '')
-  for (const entry of reachable) found.push(...(await driftOf(view, entry, links)))
-  return found
+export interface Inside {
+  readonly inside: readonly InsideDrift[]
+  /** Pods by their hardware address. */
+  readonly byMac: ReadonlyMap<string, readonly IndexEntry[]>
 }
 
-async function driftOf(
+export async function lookInside(view: NetworkView, links: ReadonlyMap<string, SeenLink>): Promise<Inside> {
+  const inside: InsideDrift[] = []
+  const byMac = new Map<string, IndexEntry[]>()
+  const reachable = livingOf(view).filter(({ netns }) => netns !== '')
+  for (const [i, entry] of reachable.entries()) {
+    tellProgress(`looking into ${view.network.name}: pod ${i + 1} of ${reachable.length}`)
+    const seen = await lookInto(entry)
+    if (!seen) continue
+    inside.push(...driftOf(view, entry, links, seen))
+    const mac = seen.sandbox.get(entry.ifname)?.mac ?? ''
+    if (mac !== '') byMac.set(mac, [...(byMac.get(mac) ?? []), entry])
+  }
+  return { inside, byMac }
+}
+
+function driftOf(
   view: NetworkView,
   entry: IndexEntry,
   links: ReadonlyMap<string, SeenLink>,
-): Promise<readonly InsideDrift[]> {
-  const seen = await lookInside(entry)
-  if (!seen) return []
+  seen: Observed,
+): readonly InsideDrift[] {
   const { netconf, plugins } = view.network
   // Plugins behind it may have taken routes elsewhere: that is their whole purpose. Another IPAM plugin told its own to ADD alone.
   const isLast = plugins.at(-1) === netconf.type
   const routes =
     isLast && !isDelegated(netconf) ? completeRoutes(netconf, netconf.ipam?.routes ?? [], assignedTo(view, entry)) : []
   const desired = desiredOfOne(view, entry, { links, routes })
-  return desired.flatMap((resource) => {
+  const found = desired.flatMap((resource) => {
     if (!['link', 'address', 'route'].includes(resource.kind)) return []
     const kind = kindOf(resource)
     const finding = kind.inspect(resource, seen)
@@ -52,12 +64,14 @@ async function driftOf(
     const lines = linesOf(kind.create(resource), entry.netns).map((text) =>
       text.replace(' route append ', ' route replace '),
     )
-    return [{ entry, what: `${nameOf(resource)}: ${reason}`, lines }]
+    return [{ what: `${nameOf(resource)}: ${reason}`, lines }]
   })
+  if (found.length === 0) return []
+  return [{ entry, what: found.map(({ what }) => what), lines: found.flatMap(({ lines }) => lines) }]
 }
 
 /** undefined when it has ended meanwhile. */
-async function lookInside({ netns, ifname }: IndexEntry): Promise<Observed | undefined> {
+async function lookInto({ netns, ifname }: IndexEntry): Promise<Observed | undefined> {
   const session = openSession(netns)
   try {
     const links = readLinks(await session.run([line`addr show dev ${ifname}`]))

@@ -24,6 +24,8 @@ export interface NetworkNode {
   readonly gatewayDevice: string
   /** How packets leave: `nftables`, `iptables`, or '' when pods keep their addresses. */
   readonly masquerade: string
+  /** The bridge has the gateway, and the node forwards. */
+  readonly routed: boolean
   readonly ports: readonly PortNode[]
 }
 
@@ -80,6 +82,7 @@ function networkNode(view: NetworkView, ground: Ground, isFirst: boolean): Netwo
       .filter((cidr) => !cidr.startsWith('fe80:')),
     gatewayDevice,
     masquerade,
+    routed: netconf.isGateway,
     ports: [...living.map(({ entry }) => podPort(entry, ground)), ...others.map((link) => otherPort(link, ground))],
   }
 }

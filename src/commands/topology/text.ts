@@ -1,6 +1,7 @@
 /** The topology as a tree for a terminal, and in the languages of dot(1) and Mermaid. Pure. */
 
 import { shortId } from '../leases.ts'
+import { NO_NETWORKS } from '../networks.ts'
 import type { Paint } from '../text.ts'
 import type { NetworkNode, PortNode, Topology } from './model.ts'
 
@@ -15,7 +16,8 @@ export function treeText(topology: Topology, paint: Paint): string {
     text: `${paint('bold', topology.node)}${uplink}`,
     branches: topology.networks.map((n) => networkBranch(n, paint)),
   }
-  return [root.text, ...branchLines(root.branches, '')].join('\n')
+  const none = root.branches.length === 0 ? [NO_NETWORKS] : []
+  return [root.text, ...none, ...branchLines(root.branches, '')].join('\n')
 }
 
 function branchLines(branches: readonly Branch[], indent: string): readonly string[] {
@@ -51,9 +53,13 @@ function portBranch({ name, state, vlans, owner, kind, ifname, addresses }: Port
   }
 }
 
+/** Do packets of its pods get to the uplink? */
+export const leaves = ({ masquerade, routed }: NetworkNode) => routed || masquerade !== ''
+
 /** How packets leave, in words. */
-export function natText({ masquerade }: NetworkNode): string {
-  return masquerade === '' ? 'routed, no NAT' : `NAT by ${masquerade}`
+export function natText({ masquerade, routed }: NetworkNode): string {
+  if (masquerade !== '') return `NAT by ${masquerade}`
+  return routed ? 'routed, no NAT' : 'not routed'
 }
 
 /** `pods 10.22.0.0/24`, line by line. */
@@ -77,7 +83,7 @@ export function dotText({ node, uplink, networks }: Topology): string {
     return [
       `  network${i} [shape=folder, label=${quote(labels.network)}]`,
       ...(isNew ? [`  ${quote([network.bridge])} [shape=box3d, label=${quote(labels.bridge)}]`] : []),
-      `  uplink -> network${i} [dir=both${network.masquerade ? ', label="NAT"' : ''}]`,
+      ...(leaves(network) ? [`  uplink -> network${i} [dir=both${network.masquerade ? ', label="NAT"' : ''}]`] : []),
       `  network${i} -> ${quote([network.bridge])}`,
       ...network.ports.flatMap((port) => [
         `  ${quote([port.name])} [shape=box, label=${quote(labels.port(port))}]`,
@@ -98,7 +104,7 @@ export function mermaidText({ uplink, networks }: Topology): string {
     const labels = labelsOf(network)
     const bridge = `bridge${bridges.indexOf(network.bridge)}`
     return [
-      `  uplink <-->${network.masquerade ? '|NAT|' : ''} network${i}[${quote(labels.network)}]`,
+      `  ${leaves(network) ? `uplink <-->${network.masquerade ? '|NAT|' : ''} ` : ''}network${i}[${quote(labels.network)}]`,
       `  network${i} --> ${bridge}[[${quote(labels.bridge)}]]`,
       ...network.ports.flatMap((port, j) => [
         `  ${bridge} --> port${i}x${j}[${quote(labels.port(port))}]`,
