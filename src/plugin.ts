@@ -84,6 +84,7 @@ function parts(): Promise<unknown> {
     import('./verbs/delegated.ts'),
     import('./verbs/foreign.ts'),
     import('./verbs/foreign-gc.ts'),
+    import('./verbs/forgotten.ts'),
     import('./verbs/former.ts'),
     import('./verbs/gc.ts'),
     import('./verbs/gc-network.ts'),
@@ -96,6 +97,7 @@ function parts(): Promise<unknown> {
     import('./host/host-routes.ts'),
     import('./host/iptables.ts'),
     import('./host/nft-tables.ts'),
+    import('./host/restore.ts'),
     import('./core/ipv6.ts'),
     import('./core/reference.ts'),
   ])

@@ -21,11 +21,11 @@ import { folder, moved, useTemporaryFolders } from './relocated.ts'
 let looks = 0
 vi.mock('#engine', async () => {
   const { engine } = await import('./relocated.ts')
-  const readFile = (path: string) => {
+  const readIfThere = (path: string) => {
     if (/^\/proc\/\d+\/stat$/.test(path)) looks++
-    return engine.readFile(path)
+    return engine.readIfThere(path)
   }
-  return { ...engine, readFile }
+  return { ...engine, readIfThere }
 })
 useTemporaryFolders()
 // The clock stands still: no lock grows stale, and none is too old to be looked at, however slow the machine is.

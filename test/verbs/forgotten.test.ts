@@ -18,8 +18,8 @@ vi.mock('#engine', async () => {
     meanwhile()
     return mixed.lock(path, options)
   }
-  const readFile: typeof mixed.readFile = (path) => files.get(path) ?? mixed.readFile(path)
-  return { ...mixed, lock, readFile, writeStderr: () => {} }
+  const readIfThere: typeof mixed.readIfThere = (path) => files.get(path) ?? mixed.readIfThere(path)
+  return { ...mixed, lock, readIfThere, writeStderr: () => {} }
 })
 followScripts()
 useTemporaryFolders()
