@@ -86,6 +86,25 @@ forEachExecutable((executable) => {
     expect(lab.must('nft', 'list', 'ruleset')).not.toContain('10.9.0.2')
   })
 
+  test('pods of a subnet or a bridge that the configuration had before are left as they are', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    add(lab, 'a')
+    const other = { ipam: { ranges: [[{ subnet: '10.7.0.0/24' }]] } }
+    putConf(lab, conf(other))
+    expect(toolJson(lab, 'doctor').findings).toEqual([])
+    putConf(lab, conf({ bridge: 'br-u' }))
+    const { findings } = toolJson(lab, 'doctor')
+    const fix = 'vi /etc/cni/net.d/10-t.conflist  # "bridge": "br-t", as long as they live'
+    expect(findings).toMatchObject([{ check: 'bridge-changed', safe: false, fix }])
+    const before = snapshot(lab)
+    expect(tool(lab, 'repair').stdout).toContain('nothing to repair')
+    expect(snapshot(lab)).toEqual(before)
+    lab.must('ip', 'addr', 'del', '10.9.0.1/24', 'dev', BRIDGE)
+    expect(toolJson(lab, 'repair').networks[0].steps).toMatchObject([{ what: 'gateway 10.9.0.1/24 on br-t' }])
+    lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', '10.9.0.1')
+  })
+
   test('two pods with one hardware address are told, the later one to be made anew', async () => {
     const lab = await openLab(executable)
     putConf(lab, conf())

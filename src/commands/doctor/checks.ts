@@ -1,5 +1,5 @@
 /** The checks, in the order in which their findings are told: what stops everything first. */
-import { drift, foreignBridge, mtu, obstacles } from './bridge.ts'
+import { changedBridge, drift, foreignBridge, mtu, obstacles } from './bridge.ts'
 import { firstPlace, gone, names, none, overlap, readable, routeElsewhere, subnetElsewhere } from './conf.ts'
 import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
@@ -22,6 +22,7 @@ const CHECKS: readonly Check[] = [
   heldLock,
   xtablesLock,
   foreignBridge,
+  changedBridge,
   vlanFiltering,
   overlap,
   subnetElsewhere,

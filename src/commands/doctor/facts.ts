@@ -157,6 +157,7 @@ export const FINDINGS = [
   'lock-held',
   'xtables-lock',
   'bridge-foreign',
+  'bridge-changed',
   'bridge-gone',
   'bridge-down',
   'gateway-missing',

@@ -1,4 +1,5 @@
 /** What living pods lack on their own side: interface, addresses, routes. Looks only: it is theirs. */
+import { contains, parseCidr } from '../../core/ip.ts'
 import { kindOf, nameOf } from '../../core/kinds.ts'
 import { line } from '../../core/line.ts'
 import type { Observed, SeenLink } from '../../core/resource.ts'
@@ -53,7 +54,9 @@ function driftOf(
   // Plugins behind it may have taken routes elsewhere: that is their whole purpose. Another IPAM plugin told its own to ADD alone.
   const isLast = plugins.at(-1) === netconf.type
   const routes =
-    isLast && !isDelegated(netconf) ? completeRoutes(netconf, netconf.ipam?.routes ?? [], assignedTo(view, entry)) : []
+    isLast && !isDelegated(netconf) && hasRanges(view, entry)
+      ? completeRoutes(netconf, netconf.ipam?.routes ?? [], assignedTo(view, entry))
+      : []
   const desired = desiredOfOne(view, entry, { links, routes })
   const found = desired.flatMap((resource) => {
     if (!['link', 'address', 'route'].includes(resource.kind)) return []
@@ -68,6 +71,14 @@ function driftOf(
   })
   if (found.length === 0) return []
   return [{ entry, what: found.map(({ what }) => what), lines: found.flatMap(({ lines }) => lines) }]
+}
+
+/** Whose subnet is not configured any more has the gateway that was configured then. */
+function hasRanges({ sets }: NetworkView, { addresses }: IndexEntry): boolean {
+  return addresses.every((text) => {
+    const cidr = parseCidr(text)
+    return cidr !== undefined && sets.flat().some(({ subnet }) => contains(subnet, cidr.ip))
+  })
 }
 
 /** undefined when it has ended meanwhile. */
