@@ -57,7 +57,13 @@ export const drift = ofEach((facts, { command, uplink }) => {
     ...facts.notForwarding.map((device) => notForwarding(device, device !== uplink)),
     // Behind the settings: a bridge without IPv6 takes no such address.
     ...(isGone ? [] : gatewayFindings(of('gateway'), of('vlanGateway').length > 0 ? repair : undefined)),
-    ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway', 'hostRoute'), {
+    ...grouped(isGone ? [] : of('port').filter(isSetting), {
+      check: 'port-settings',
+      told,
+      why: 'between pods of this node packets go where the configuration does not want them, or not where it does',
+      fix: repair,
+    }),
+    ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway', 'hostRoute').filter((step) => !isSetting(step)), {
       check: 'port-wrong',
       told,
       why: 'pods are cut off, or in the wrong VLAN',
@@ -101,7 +107,11 @@ function local(check: Finding['check'], { resource, reason }: Repair, why: strin
 }
 
 function bridgeFinding(step: Repair, repair: string): Local {
-  if (step.isPartial) return local('bridge-down', step, 'all pods on it are cut off', typed(step))
+  if (step.isPartial && step.reason === 'want up, have down') {
+    return local('bridge-down', step, 'all pods on it are cut off', typed(step))
+  }
+  if (step.isPartial)
+    return local('bridge-wrong', step, 'its pods go without what the configuration asks for', typed(step))
   return local('bridge-gone', step, 'all its pods are cut off', repair)
 }
 
@@ -127,6 +137,9 @@ function whyOfSysctl({ resource }: Repair): string {
   const isIpv6 = resource.kind === 'sysctl' && resource.key.endsWith('disable_ipv6')
   return isIpv6 ? 'the bridge can’t have the IPv6 gateway' : 'the node drops what pods send beyond their network'
 }
+
+/** Hairpin and isolation: the port forwards all the same. */
+const isSetting = ({ reason }: Repair) => /^want (hairpin|isolated) /.test(reason)
 
 interface Group {
   readonly check: Finding['check']

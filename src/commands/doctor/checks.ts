@@ -5,7 +5,7 @@ import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
 import { bridgeFilter, conntrack, nftables, rights, tools, vlanFiltering, xtablesLock } from './machine.ts'
 import { missingPlugins, otherPlugins } from './plugins.ts'
-import { cutOff, duplicateMacs, podDrift } from './pods.ts'
+import { cutOff, duplicateMacs, podDrift, podMtu } from './pods.ts'
 import { deadLeases, exhaustion, heldLock, lostLeases, orphanRules, ownerless, unusableStore } from './store.ts'
 
 const CHECKS: readonly Check[] = [
@@ -41,6 +41,7 @@ const CHECKS: readonly Check[] = [
   ownerless,
   orphanRules,
   mtu,
+  podMtu,
   otherPlugins,
 ]
 

@@ -19,6 +19,8 @@ export interface InsideDrift {
   readonly entry: IndexEntry
   /** `address 10.9.0.2/24 on eth0: missing`, each. */
   readonly what: readonly string[]
+  /** `want mtu 1400, have mtu 1500`: as after a change of the configuration, which is for pods from then on. */
+  readonly mtu: string | undefined
   /** The lines that make it right, in their order. */
   readonly lines: readonly string[]
 }
@@ -58,19 +60,26 @@ function driftOf(
       ? completeRoutes(netconf, netconf.ipam?.routes ?? [], assignedTo(view, entry))
       : []
   const desired = desiredOfOne(view, entry, { links, routes })
+  let mtu: string | undefined
   const found = desired.flatMap((resource) => {
     if (!['link', 'address', 'route'].includes(resource.kind)) return []
     const kind = kindOf(resource)
     const finding = kind.inspect(resource, seen)
     if (finding.is === 'present') return []
     const reason = finding.is === 'absent' ? 'missing' : `want ${finding.want}, have ${finding.have}`
+    if (reason.startsWith('want mtu ')) {
+      mtu = reason
+      return []
+    }
+    // Made to be down, and for the pod itself to set up.
+    if (resource.kind === 'link' && resource.staysDown) return []
     const lines = linesOf(kind.create(resource), entry.netns).map((text) =>
       text.replace(' route append ', ' route replace '),
     )
     return [{ what: `${nameOf(resource)}: ${reason}`, lines }]
   })
-  if (found.length === 0) return []
-  return [{ entry, what: found.map(({ what }) => what), lines: found.flatMap(({ lines }) => lines) }]
+  if (found.length === 0 && mtu === undefined) return []
+  return [{ entry, mtu, what: found.map(({ what }) => what), lines: found.flatMap(({ lines }) => lines) }]
 }
 
 /** Whose subnet is not configured any more has the gateway that was configured then. */
