@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Break } from './breaks.ts'
 import { BREAKS_OF_THE_NODE, BREAKS_WITHOUT_PODS } from './breaks-node.ts'
-import { end, putConf, tool, toolJson, toolWith } from './commands.ts'
+import { putConf, tool, toolJson, toolWith } from './commands.ts'
 import { forEachExecutable } from './executables.ts'
 import { type Json, type Lab, openLab } from './lab.ts'
-import { snapshot, store } from './observe.ts'
+import { snapshot } from './observe.ts'
 import { add, BRIDGE, conf, dualStack } from './plugin.ts'
 
 /** It is told with a command, in JSON and for people, and the command mends it. */
@@ -66,26 +66,6 @@ forEachExecutable((executable) => {
     expect(doctor()).toEqual([])
   })
 
-  test('a network whose file is gone is told while it has pods; what is dead of it can be removed', async () => {
-    const lab = await openLab(executable)
-    putConf(lab, conf())
-    putConf(lab, conf({ name: 'u', bridge: 'br-u', ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } }), '20-u.conflist')
-    add(lab, 'a')
-    lab.must('rm', '/etc/cni/net.d/10-t.conflist')
-    const doctor = () => toolJson(lab, 'doctor').findings
-    expect(doctor()).toMatchObject([
-      { check: 'conf-gone', level: 'error', network: 't', fix: expect.stringMatching(/leases t$/) },
-    ])
-    expect(tool(lab, 'gc', 't').stdout).toContain('nothing is dead')
-    end(lab, 'a')
-    const [gone] = doctor()
-    expect(gone).toMatchObject({ check: 'conf-gone', level: 'warning', fix: expect.stringMatching(/gc t --apply$/) })
-    lab.must('sh', '-c', gone.fix)
-    expect(doctor()).toEqual([])
-    expect(store(lab)).toEqual({})
-    expect(lab.must('nft', 'list', 'ruleset')).not.toContain('10.9.0.2')
-  })
-
   test('two pods with one hardware address are told, the later one to be made anew', async () => {
     const lab = await openLab(executable)
     putConf(lab, conf())
@@ -118,17 +98,6 @@ forEachExecutable((executable) => {
     lab.must('sh', '-c', 'rm -r /run/pontoon; mount --bind /dev/null "$(readlink -f "$(command -v nsenter)")"')
     const { findings } = toolJson(lab, 'doctor')
     expect(findings.map(({ check }: Json) => check)).toEqual(['tool-missing'])
-  })
-
-  test('an address of its own former subnet is in no ADD’s way, and not told', async () => {
-    const lab = await openLab(executable)
-    putConf(lab, conf())
-    const one = add(lab, 'a')
-    expect(one.result.ips).toHaveLength(1)
-    lab.must('ip', 'netns', 'del', 'a')
-    tool(lab, 'gc', '--apply')
-    putConf(lab, conf({ ipam: { ranges: [[{ subnet: '10.9.0.0/16', gateway: '10.9.0.3' }]] } }))
-    expect(toolJson(lab, 'doctor').findings).toEqual([])
   })
 
   test('a node that refuses in its last rule, but knows the network of all pods, is well', async () => {

@@ -3,6 +3,7 @@ import { nameOf } from '../../core/kinds.ts'
 import type { Resource } from '../../core/resource.ts'
 import { linesOf, shellWord, sysctlCommand } from '../ops.ts'
 import type { Repair } from '../repair/plan.ts'
+import { count } from '../text.ts'
 import { type Finding, type NetworkFacts, ofEach } from './facts.ts'
 
 type Local = Omit<Finding, 'network'>
@@ -22,6 +23,24 @@ export const foreignBridge = ofEach(({ network: { netconf } }, { links }) => {
   ]
 })
 
+/** Those of these pods that came to it before the configuration was changed. */
+export const changedBridge = ofEach(({ known, network: { netconf, file } }) => {
+  const elsewhere = known.filter(
+    ({ entry, isDead }) => !isDead && entry.bridge !== '' && entry.bridge !== netconf.bridge,
+  )
+  return [...new Set(elsewhere.map(({ entry }) => entry.bridge))].map((bridge) => {
+    const pods = count(elsewhere.filter(({ entry }) => entry.bridge === bridge).length, 'living pod')
+    return {
+      check: 'bridge-changed',
+      level: 'error',
+      what: `${pods} came to ${bridge}, and the configuration says ${netconf.bridge}`,
+      why: 'the subnet is behind two bridges: old and new pods don’t reach each other, nor the node all of them',
+      fix: `vi ${shellWord(file)}  # "bridge": "${bridge}", as long as they live`,
+      isSafe: false,
+    }
+  })
+})
+
 /** What of it costs the pods what, and is mended by which command. */
 export const drift = ofEach((facts, { command, uplink }) => {
   const { steps } = facts.repairs
@@ -38,7 +57,13 @@ export const drift = ofEach((facts, { command, uplink }) => {
     ...facts.notForwarding.map((device) => notForwarding(device, device !== uplink)),
     // Behind the settings: a bridge without IPv6 takes no such address.
     ...(isGone ? [] : gatewayFindings(of('gateway'), of('vlanGateway').length > 0 ? repair : undefined)),
-    ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway', 'hostRoute'), {
+    ...grouped(isGone ? [] : of('port').filter(isSetting), {
+      check: 'port-settings',
+      told,
+      why: 'between pods of this node packets go where the configuration does not want them, or not where it does',
+      fix: repair,
+    }),
+    ...grouped(isGone ? [] : of('port', 'vlan', 'vlanGateway', 'hostRoute').filter((step) => !isSetting(step)), {
       check: 'port-wrong',
       told,
       why: 'pods are cut off, or in the wrong VLAN',
@@ -82,7 +107,11 @@ function local(check: Finding['check'], { resource, reason }: Repair, why: strin
 }
 
 function bridgeFinding(step: Repair, repair: string): Local {
-  if (step.isPartial) return local('bridge-down', step, 'all pods on it are cut off', typed(step))
+  if (step.isPartial && step.reason === 'want up, have down') {
+    return local('bridge-down', step, 'all pods on it are cut off', typed(step))
+  }
+  if (step.isPartial)
+    return local('bridge-wrong', step, 'its pods go without what the configuration asks for', typed(step))
   return local('bridge-gone', step, 'all its pods are cut off', repair)
 }
 
@@ -108,6 +137,9 @@ function whyOfSysctl({ resource }: Repair): string {
   const isIpv6 = resource.kind === 'sysctl' && resource.key.endsWith('disable_ipv6')
   return isIpv6 ? 'the bridge can’t have the IPv6 gateway' : 'the node drops what pods send beyond their network'
 }
+
+/** Hairpin and isolation: the port forwards all the same. */
+const isSetting = ({ reason }: Repair) => /^want (hairpin|isolated) /.test(reason)
 
 interface Group {
   readonly check: Finding['check']

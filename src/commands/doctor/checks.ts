@@ -1,11 +1,11 @@
 /** The checks, in the order in which their findings are told: what stops everything first. */
-import { drift, foreignBridge, mtu, obstacles } from './bridge.ts'
+import { changedBridge, drift, foreignBridge, mtu, obstacles } from './bridge.ts'
 import { firstPlace, gone, names, none, overlap, readable, routeElsewhere, subnetElsewhere } from './conf.ts'
 import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
 import { bridgeFilter, conntrack, nftables, rights, tools, vlanFiltering, xtablesLock } from './machine.ts'
 import { missingPlugins, otherPlugins } from './plugins.ts'
-import { cutOff, duplicateMacs, podDrift } from './pods.ts'
+import { cutOff, duplicateMacs, podDrift, podMtu } from './pods.ts'
 import { deadLeases, exhaustion, heldLock, lostLeases, orphanRules, ownerless, unusableStore } from './store.ts'
 
 const CHECKS: readonly Check[] = [
@@ -22,6 +22,7 @@ const CHECKS: readonly Check[] = [
   heldLock,
   xtablesLock,
   foreignBridge,
+  changedBridge,
   vlanFiltering,
   overlap,
   subnetElsewhere,
@@ -40,6 +41,7 @@ const CHECKS: readonly Check[] = [
   ownerless,
   orphanRules,
   mtu,
+  podMtu,
   otherPlugins,
 ]
 

@@ -140,10 +140,12 @@ export const overlap: Check = ({ networks }) =>
 
 export const subnetElsewhere = ofEach((network, { links }) => {
   const { bridge, vlan } = network.network.netconf
-  const own = [bridge, `${bridge}.${vlan}`]
+  // Of a bridge that the network had before, its pods are told of.
+  const bridges = [bridge, ...network.known.map(({ entry }) => entry.bridge)]
+  const own = bridges.flatMap((name) => [name, `${name}.${vlan}`])
   return subnetsOf(network).flatMap((subnet) =>
     [...links.values()]
-      .filter(({ name, master }) => !own.includes(name) && master !== bridge)
+      .filter(({ name, master }) => !own.includes(name) && !bridges.includes(master ?? ''))
       .flatMap(({ name, addresses }) =>
         addresses
           .filter(({ cidr }) => sameNet(cidr, subnet))
@@ -160,10 +162,10 @@ export const subnetElsewhere = ofEach((network, { links }) => {
 })
 
 /** A more exact route than the bridge's, or one like it, takes what is for pods elsewhere. */
-export const routeElsewhere = ofEach(({ network: { netconf }, sets }, { routes, links }) => {
+export const routeElsewhere = ofEach(({ network: { netconf }, sets, known }, { routes, links }) => {
   if (!netconf.isGateway) return []
-  const { bridge } = netconf
-  const isOwn = (device: string) => device === bridge || device.startsWith(`${bridge}.`)
+  const bridges = [netconf.bridge, ...known.map(({ entry }) => entry.bridge)]
+  const isOwn = (device: string) => bridges.some((name) => device === name || device.startsWith(`${name}.`))
   const isConnected = ({ destination, device }: RouteFact) =>
     links.get(device)?.addresses.some(({ cidr }) => sameNet(cidr, parseCidr(destination))) ?? false
   return routes

@@ -42,12 +42,36 @@ const nameOfPod = ({ pod, containerID }: IndexEntry) => pod ?? `container ${cont
 
 /** It may be the pod's own doing, where that has the rights: so it is told, and left. */
 export const podDrift = ofEach(({ inside }) =>
-  inside.map(({ entry, what, lines }) => ({
-    check: 'pod-drift',
-    level: 'error',
-    what: `in ${nameOfPod(entry)}: ${what[0]}${what.length > 1 ? ` (and ${what.length - 1} more)` : ''}`,
-    why: 'the pod can’t be reached, or can’t reach what is behind it',
-    fix: lines.join(' && '),
-    isSafe: false,
-  })),
+  inside
+    .filter(({ what }) => what.length > 0)
+    .map(({ entry, what, lines }) => ({
+      check: 'pod-drift',
+      level: 'error',
+      what: `in ${nameOfPod(entry)}: ${what[0]}${what.length > 1 ? ` (and ${what.length - 1} more)` : ''}`,
+      why: 'the pod can’t be reached, or can’t reach what is behind it',
+      fix: lines.join(' && '),
+      isSafe: false,
+    })),
 )
+
+/** All of a network's at once: a change of the configuration makes it so. */
+export const podMtu = ofEach(({ inside, network: { netconf } }) => {
+  const found = inside.filter(({ mtu }) => mtu !== undefined)
+  const [first, ...others] = found
+  if (!first) return []
+  const more = others.length > 0 ? ` (and ${others.length} more)` : ''
+  const lines = found.map(
+    ({ entry: { netns, ifname } }) =>
+      `nsenter --net=${shellWord(netns)} ip link set dev ${shellWord(ifname)} mtu ${netconf.mtu}`,
+  )
+  return [
+    {
+      check: 'pod-mtu',
+      level: 'warning',
+      what: `in ${nameOfPod(first.entry)}: ${first.mtu}${more}`,
+      why: 'what the configuration says is for pods from then on; these were there before, or changed it',
+      fix: lines.join(' && '),
+      isSafe: false,
+    },
+  ]
+})

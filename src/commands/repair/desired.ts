@@ -60,7 +60,8 @@ interface Around {
 }
 
 export function desiredOfOne(view: NetworkView, entry: IndexEntry, around: Around): readonly Resource[] {
-  const { netconf } = view.network
+  // A pod stays on the bridge that it came to, whatever the configuration says by now.
+  const netconf = { ...view.network.netconf, bridge: entry.bridge || view.network.netconf.bridge }
   const { links, mac, natChain, routes } = around
   const device = gatewayDeviceOf(netconf)
   const have = links.get(device)
