@@ -47,6 +47,11 @@ host_end() { jq -r '.interfaces[1].name' <<<"$1"; }
 links() { ip -j link show | jq -r '[.[].ifname] | sort | join(" ")'; }
 filtering() { ip -d -j link show dev "$1" | jq '.[0].linkinfo.info_data.vlan_filtering'; }
 
+# Debian's guest kernel has no NAT in nftables.
+can_masquerade() {
+  nft 'add table inet x; add chain inet x y { type nat hook postrouting priority 100; }; delete table inet x' 2>/dev/null
+}
+
 # run_tests FILE EXECUTABLE TEST...: each in namespaces of its own; counts in `passed` and `failed`.
 passed=0 failed=0
 run_tests() {

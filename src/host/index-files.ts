@@ -100,9 +100,10 @@ export function noteAddress(folder: string, address: string, key: string): void 
   createAnew(notePath(folder, address), key.slice(0, 32), 0o600)
 }
 
-/** Removes the note of an address, when it is this attachment's. */
+/** Removes the note of an address, when it is this attachment's; or empty, as an ADD leaves it that is killed over it. */
 export function removeNote(folder: string, address: string, key: string): void {
-  if (readIfThere(notePath(folder, address)) === key.slice(0, 32)) removeIfThere(notePath(folder, address))
+  const noted = readIfThere(notePath(folder, address))
+  if (noted === '' || noted === key.slice(0, 32)) removeIfThere(notePath(folder, address))
 }
 
 /** The entry of the attachment that an address is noted for. */
