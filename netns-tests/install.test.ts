@@ -8,6 +8,7 @@ import { type Done, type Lab, openLab } from './lab.ts'
 import { files, leftovers } from './observe.ts'
 import { add, addressesOf, callPlugin, conf, startPlugin } from './plugin.ts'
 import { REFERENCE } from './reference.ts'
+import { until } from './until.ts'
 
 const FOLDER = '/run/plugins'
 /** The installed executable, as `Call.exe`. */
@@ -181,17 +182,13 @@ forEachExecutable((executable) => {
     const agent = lab.background('/opt/cni/bin/pontoon', ...words)
     const isWhole = () =>
       lab.run(['sh', '-c', `cd ${FOLDER} && cmp pontoon /opt/cni/bin/pontoon && test bridge -ef pontoon`])
-    const until = async (is: () => boolean) => {
-      for (let i = 0; i < 200 && !is(); i++) await new Promise((resolve) => setTimeout(resolve, 50))
-      expect(is(), agent.output()).toBe(true)
-    }
-    await until(() => isWhole().status === 0)
+    await until(() => isWhole().status === 0, agent.output)
     write(lab, `${FOLDER}/theirs`, 'another plugin')
     lab.must('mv', `${FOLDER}/theirs`, `${FOLDER}/bridge`)
-    await until(() => isWhole().status === 0)
+    await until(() => isWhole().status === 0, agent.output)
     expect(lab.must('cat', `${FOLDER}/bridge.before-pontoon`)).toBe('another plugin')
     lab.must('rm', `${FOLDER}/pontoon`)
-    await until(() => isWhole().status === 0)
+    await until(() => isWhole().status === 0, agent.output)
   })
 
   // Not with Node: it needs a C library, which is not there.

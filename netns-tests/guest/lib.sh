@@ -33,7 +33,7 @@ has() { grep -qE -- "$3" <<<"$2" || { echo "  line ${BASH_LINENO[0]}: $1: want /
 
 inside() { ip netns exec "$@"; }
 # reaches NAME ADDRESS; does_not_reach NAME ADDRESS. The first packet may wait for a port or for ARP.
-reaches() { inside "$1" ping -c 3 -i 0.2 -W 1 "$2" >/dev/null || die "$1 does not reach $2"; }
+reaches() { inside "$1" ping -c 1 -w 20 "$2" >/dev/null || die "$1 does not reach $2"; }
 does_not_reach() { ! inside "$1" ping -c 2 -i 0.2 -W 1 "$2" >/dev/null || die "$1 reaches $2"; }
 
 addresses() { ip -j -4 addr show dev "$1" | jq -r '[.[].addr_info[] | "\(.local)/\(.prefixlen)"] | join(" ")'; }
