@@ -262,6 +262,16 @@ export const checks: Readonly<Record<string, Check>> = {
       equal([status, stderr.startsWith(file)], [127, true])
     }
   },
+  'a program that can not be started leaves the errors of its starter what they are': async (engine, directory) => {
+    // The two may run at the same time: so often enough for one to fail between another's call and the look at its error.
+    const file = `${directory}/not-executable`
+    engine.createFile(file, '', 0o644)
+    for (let i = 0; i < (engine.describeEngine().startsWith('node') ? 5 : 400); i++) {
+      const children = [1, 2, 3, 4, 5, 6].map(() => run(engine, [file]))
+      for (let look = 0; look < 300; look++) throws('ENOENT', () => engine.listDirectory(`${directory}/missing`))
+      await Promise.all(children)
+    }
+  },
   'what is written arrives, and the end of it too': async (engine) => {
     const child = start(engine, ['/bin/cat'])
     child.write('one ')

@@ -11,6 +11,7 @@ import {
   readEntry,
   readHolderOf,
   removeEntry,
+  removeNote,
   writeEntry,
 } from '../../src/host/index-files.ts'
 import { broken, moved, useTemporaryFolders } from './relocated.ts'
@@ -154,4 +155,11 @@ test.each([
 test('stores that look alike have different folders', () => {
   const dataDirs = ['/a/b', '/a%b', '/a%%b', '/a/%b', '/a%/b', '/a//b']
   expect(new Set(dataDirs.map((dataDir) => indexFolder(dataDir, 'net1'))).size).toBe(dataDirs.length)
+})
+
+test('an empty note, as an ADD leaves it that is killed over it, goes with the address', () => {
+  writeEntry(net1, { ...entry, addresses: [] })
+  writeFileSync(join(moved(net1), '10.9.0.2'), '')
+  removeNote(net1, '10.9.0.2', key)
+  expect(existsSync(join(moved(net1), '10.9.0.2'))).toBe(false)
 })
