@@ -6,20 +6,18 @@
  */
 
 import { CODE, Fault } from '../core/fault.ts'
-import { kindOf, nameOf } from '../core/kinds.ts'
+import { kindOf } from '../core/kinds.ts'
 import { line } from '../core/line.ts'
 import { missingFrom } from '../core/nat.ts'
 import type { Step } from '../core/plan.ts'
 import type { Op, Resource, SeenLink } from '../core/resource.ts'
-import { isSettled } from '../core/verify.ts'
-import { KERNEL_REMEDY } from '../core/vlans.ts'
 import { isFileError } from '../engine/engine.ts'
 import { announce, type Pod, writeInside } from './announce.ts'
 import { readLinks } from './ip-json.ts'
 import { keepRouterAdvertisements, writeSysctl } from './machine.ts'
 import { addElements, type NftProcess } from './nft.ts'
-import { observed } from './observe.ts'
-import type { LineError, Session } from './session.ts'
+import type { Session } from './session.ts'
+import { closeAll, linesOf } from './verdict.ts'
 
 export interface Hands {
   readonly host: Session
@@ -38,7 +36,7 @@ export interface Place {
   readonly seen?: SeenLink | undefined
 }
 
-type Host = ReadonlyMap<string, SeenLink>
+export type Host = ReadonlyMap<string, SeenLink>
 
 /**
  * Runs all steps; resolves to the links of the host as they are then.
@@ -181,10 +179,6 @@ function familyOf(resource: Resource): number | undefined {
   return resource.kind === 'route' ? resource.dst.ip.family : undefined
 }
 
-function linesOf(steps: readonly Step[], on: 'host' | 'sandbox'): readonly string[] {
-  return steps.flatMap(({ run }) => run.flatMap((op) => (op.tool === 'ip' && op.on === on ? [op.line] : [])))
-}
-
 function setSysctl({ key, value, optional }: Extract<Op, { tool: 'sysctl' }>): void {
   try {
     if (key === 'net/ipv6/conf/all/forwarding') keepRouterAdvertisements()
@@ -201,56 +195,4 @@ function setSysctl({ key, value, optional }: Extract<Op, { tool: 'sysctl' }>): v
         : `${error.code}: /proc/sys is not for writing here; run "sysctl -w ${name}=${value}" on the node`
     throw new Fault(CODE.kernel, `can't set ${name} to ${value}`, remedy, { cause: error })
   }
-}
-
-/** Ends the sessions and judges what failed. */
-async function closeAll(steps: readonly Step[], hands: Hands, host: Host, forgiven: readonly string[]): Promise<void> {
-  const shared = steps.filter(
-    ({ resource, run }) => kindOf(resource).scope === 'network' && run.some(({ tool }) => tool === 'ip'),
-  )
-  const [hostErrors, sandboxErrors, vlanErrors = []] = await Promise.all([
-    hands.host.close(),
-    hands.sandbox.close(),
-    hands.vlans?.close(),
-  ])
-  const sharedLines = new Set(linesOf(shared, 'host'))
-  // Another ADD may have made a shared resource in the meantime. What counts is that it is there.
-  const settled = isSettled(
-    shared.map(({ resource }) => resource),
-    observed({ host }),
-  )
-  const errors = [
-    ...hostErrors.filter((error) => !settled || !sharedLines.has(error.line)),
-    ...vlanErrors,
-    ...withoutFirst(sandboxErrors, forgiven),
-  ]
-  const first = errors[0]
-  if (first) throw lineFault(first, steps)
-}
-
-/** The errors without the first one of each of these lines. */
-function withoutFirst(errors: readonly LineError[], lines: readonly string[]): readonly LineError[] {
-  const left = new Set(lines)
-  return errors.filter(({ line: text }) => !left.delete(text))
-}
-
-function lineFault(error: LineError, steps: readonly Step[]): Fault {
-  if (error.death?.code === CODE.tryAgain) return error.death
-  const step = steps.find(({ run }) => run.some((op) => 'line' in op && op.line === error.line))
-  const what = step ? `can't make ${nameOf(step.resource)}` : 'ip failed'
-  if (/File exists/.test(error.text) && step?.resource.kind === 'veth') {
-    const { ifname } = step.resource
-    const remedy = 'the interface is already there in the container: remove it, or call DEL for its owner first'
-    return new Fault(CODE.conflict, `interface ${ifname} already exists in the container`, remedy)
-  }
-  if (/Invalid "?netns"?|Invalid argument/.test(error.text) && step?.resource.kind === 'veth') {
-    const remedy = `${error.text}; is CNI_NETNS a network namespace?`
-    return new Fault(CODE.invalidEnvironment, `${what}`, remedy)
-  }
-  const isOfVlans = step?.resource.kind === 'vlan' || (step?.resource.kind === 'bridge' && step.resource.vlanFiltering)
-  if (isOfVlans && /not supported/.test(error.text)) {
-    return new Fault(CODE.kernel, `${what}: the kernel has no VLAN filtering for bridges`, KERNEL_REMEDY)
-  }
-  const tool = step?.resource.kind === 'vlan' ? 'bridge' : 'ip'
-  return new Fault(CODE.kernel, what, error.line ? `${tool} ${error.line}: ${error.text}` : error.text)
 }
