@@ -79,8 +79,11 @@ declare const native: {
     path: string,
     follow: boolean,
   ): readonly [mode: number, device: number, inode: number, size: number, modified: number] | number
-  /** The file's text; its bytes when they are not all ASCII; or `-errno`. */
-  read(path: string): string | ArrayBuffer | number
+  /**
+   * The file's text; its bytes when they are not all ASCII; or `-errno`.
+   * @param limit 0: to its end; else it is not waited for, and more bytes than these are `-EFBIG`
+   */
+  read(path: string, limit: number): string | ArrayBuffer | number
   /** Opens, writes and closes a file: 0, or `-errno`. undefined, and nothing done, when the text is not all ASCII. */
   write(path: string, flags: number, mode: number, text: string): number | undefined
   /** Gives a file another name: 0, or `-errno`. */

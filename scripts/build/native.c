@@ -5,7 +5,8 @@
  *     native.text(buffer, offset, length)                      the bytes as text, undefined when they are not all ASCII
  *     native.bytes(text)                                       the text as a Uint8Array, undefined likewise
  *     native.stat(path, follow)                                [mode, device, inode, size, modified], or -errno
- *     native.read(path)                                        the file's text, its bytes when they are not all ASCII, or -errno
+ *     native.read(path, limit)                                 the file's text, its bytes when they are not all ASCII, or -errno;
+ *                                                              0: to its end, else without waiting, and -EFBIG beyond so many
  *     native.write(path, flags, mode, text)                    0, or -errno; undefined, and nothing done, when the text is not all ASCII
  *     native.link(path, name)                                  0, or -errno: another name of the same file
  */
@@ -82,7 +83,7 @@ static JSValue js_stat(JSContext *ctx, JSValueConst this_value, int argc, JSValu
 }
 
 /* Reads to the end of the file. 0, or an errno; *bytes is `room`, or allocated. */
-static int read_all(int descriptor, uint8_t **bytes, size_t *length, size_t size)
+static int read_all(int descriptor, uint8_t **bytes, size_t *length, size_t size, size_t limit)
 {
     uint8_t *room = *bytes;
     for (;;) {
@@ -101,19 +102,22 @@ static int read_all(int descriptor, uint8_t **bytes, size_t *length, size_t size
             *length += count;
         else if (errno != EINTR)
             return errno;
+        if (limit && *length > limit)
+            return EFBIG;
     }
 }
 
 static JSValue js_read(JSContext *ctx, JSValueConst this_value, int argc, JSValueConst *argv)
 {
     (void)this_value;
-    const char *path = argc == 1 ? JS_ToCString(ctx, argv[0]) : NULL;
+    int32_t limit;
+    const char *path = argc == 2 && !JS_ToInt32(ctx, &limit, argv[1]) ? JS_ToCString(ctx, argv[0]) : NULL;
     if (!path)
         return JS_EXCEPTION;
     uint8_t room[4096], *bytes = room;
     size_t length = 0;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    int failed = descriptor < 0 ? errno : read_all(descriptor, &bytes, &length, sizeof(room));
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | (limit ? O_NONBLOCK : 0));
+    int failed = descriptor < 0 ? errno : read_all(descriptor, &bytes, &length, sizeof(room), limit);
     if (descriptor >= 0)
         close(descriptor);
     JS_FreeCString(ctx, path);
@@ -192,7 +196,7 @@ void native_add(JSContext *ctx)
     set_function(ctx, native, "text", js_text, 3);
     set_function(ctx, native, "bytes", js_bytes, 1);
     set_function(ctx, native, "stat", js_stat, 2);
-    set_function(ctx, native, "read", js_read, 1);
+    set_function(ctx, native, "read", js_read, 2);
     set_function(ctx, native, "write", js_write, 4);
     set_function(ctx, native, "link", js_link, 2);
     JS_SetPropertyStr(ctx, global, "native", native);

@@ -1,10 +1,19 @@
 /** `pontoon install`: says all that is wrong with the order first, then does it, step by step, each told. */
 import * as engine from '#engine'
 import { CODE, Fault } from '../core/fault.ts'
-import { readIfThere, replaceFile, statIfThere } from '../host/files.ts'
+import { readIfThere, statIfThere } from '../host/files.ts'
 import { tellFailure, warn } from './failure.ts'
 import { type Conflist, planConflist, sortedBefore } from './install/conflist.ts'
-import { backupOf, EXECUTABLE, isOurs, keep, placeExecutable, placeName, removeName } from './install/files.ts'
+import {
+  backupOf,
+  EXECUTABLE,
+  isOurs,
+  keep,
+  placeExecutable,
+  placeName,
+  placeText,
+  removeName,
+} from './install/files.ts'
 import { fingerprint, locked, type Record, readRecord, writeRecord } from './install/record.ts'
 import { verify } from './install/verify.ts'
 import { print } from './output.ts'
@@ -94,7 +103,7 @@ async function installConflist(folder: string, conflist: Conflist, isVerified: b
     const isOwn = record.conflists.some((one) => one.path === path && one.content === readIfThere(path))
     const isBackedUp = !isOwn && keep(path)
     writeRecord(folder, { ...record, conflists: [...others, { path, content }] })
-    replaceFile(path, content, 0o644)
+    placeText(path, content)
     print(`${path}: written${isBackedUp ? `, what was there is kept as ${backupOf(path)}` : ''}`)
   } else print(`${path}: is there already`)
   if (isTemplate) return true

@@ -1,7 +1,7 @@
 /** `pontoon uninstall`: goes by what `install` noted. */
 import * as engine from '#engine'
 import { readIfThere, removeIfThere, statIfThere } from '../host/files.ts'
-import { EXECUTABLE, putBack } from './install/files.ts'
+import { EXECUTABLE, putBack, removeDrafts } from './install/files.ts'
 import { fingerprint, locked, type Record, readRecord, writeRecord } from './install/record.ts'
 import { absolute, giveBack } from './install.ts'
 import { print } from './output.ts'
@@ -31,6 +31,7 @@ function nothing(folder: string): number {
 }
 
 function removeConflist({ path, content }: Record['conflists'][number]): void {
+  removeDrafts(path)
   const now = readIfThere(path)
   if (now !== undefined && now !== content) print(`${path}: somebody changed it since: left as it is`)
   else if (putBack(path)) print(`${path}: as it was before`)
@@ -38,6 +39,7 @@ function removeConflist({ path, content }: Record['conflists'][number]): void {
 }
 
 function removeExecutable(path: string, installed: NonNullable<Record['executable']>): void {
+  removeDrafts(path)
   const now = fingerprint(path)
   if (now && (now.size !== installed.size || now.modified !== installed.modified)) {
     print(`${path}: somebody changed it since: left as it is`)

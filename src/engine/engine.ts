@@ -29,6 +29,9 @@ export function isFileError(error: unknown, ...codes: readonly string[]): error 
   return error instanceof FileError && (codes.length === 0 || codes.includes(error.code))
 }
 
+/** Bytes that `readIfThere` reads at most. */
+export const LARGEST = 1 << 26
+
 export interface FileStat {
   readonly kind: 'file' | 'directory' | 'link' | 'other'
   readonly device: number
@@ -126,7 +129,10 @@ export interface Engine {
   writeStderr(text: string): void
 
   readFile(path: string): string
-  /** undefined where there is no such file (`ENOENT`, `ENOTDIR`): an answer of every day, and errors cost. */
+  /**
+   * undefined where there is no such file (`ENOENT`, `ENOTDIR`): an answer of every day, and errors cost. Never waits: a
+   * pipe that has nothing to say is empty, or `EAGAIN`. What is larger than `LARGEST`, or has no end, is `EFBIG`.
+   */
   readIfThere(path: string): string | undefined
   /** Creates a file that must not exist (`EEXIST`), mode `mode`, with this content. */
   createFile(path: string, content: string, mode: number): void

@@ -36,7 +36,8 @@ export function readQuietly(path: string): string | undefined {
   try {
     return readIfThere(path)
   } catch (error) {
-    if (isFileError(error, 'EISDIR', 'EACCES')) return undefined
+    // A folder, a pipe, a socket, or what has no end: somebody else's, whatever it is.
+    if (isFileError(error, 'EISDIR', 'EACCES', 'EAGAIN', 'ENXIO', 'EFBIG')) return undefined
     throw error
   }
 }

@@ -22,7 +22,7 @@ export interface LineError {
   /** The line as it was given; '' when the process died, of whatever it had been told. */
   readonly line: string
   readonly text: string
-  /** How it died: code 11 when it had to be killed. */
+  /** How it died: code 11 when it was killed. */
   readonly death?: Fault
 }
 
@@ -141,10 +141,16 @@ function readErrors(exit: Exit, sent: readonly string[]): readonly LineError[] {
   return errors
 }
 
-/** Why a process ended before its time. */
+/** As a shell says SIGKILL and SIGTERM: these come from outside, the kernel's out-of-memory killer perhaps. */
+const KILLED: readonly number[] = [137, 143]
+
+/** Why a process ended before its time. Who was killed may fare better the next time. */
 function deathOf({ status, stderr, timedOut }: Exit): Fault {
   const words = stderr.split('\n').filter((text) => text !== '' && !text.startsWith('Command failed'))
   const last = words.at(-1) ?? `status ${status}`
-  const text = timedOut ? `it did not end within ${LIFETIME / 1000} s and was killed` : last
-  return new Fault(timedOut ? CODE.tryAgain : CODE.tool, 'ip ended before its time', text)
+  const wasKilled = timedOut || KILLED.includes(status)
+  const killed = timedOut
+    ? `it did not end within ${LIFETIME / 1000} s and was killed`
+    : `it was killed (status ${status}), for want of memory perhaps`
+  return new Fault(wasKilled ? CODE.tryAgain : CODE.tool, 'ip ended before its time', wasKilled ? killed : last)
 }

@@ -141,6 +141,21 @@ export const checks: Readonly<Record<string, Check>> = {
     throws('EINVAL', () => engine.statIfThere(`${directory}/\0`))
     throws('ENAMETOOLONG', () => engine.statIfThere(`${directory}/${'x'.repeat(300)}`))
   },
+  'what may not be there is not waited for, and not read without end': async (engine, directory) => {
+    await run(engine, ['/usr/bin/mkfifo', `${directory}/pipe`])
+    equal(engine.readIfThere(`${directory}/pipe`), '')
+    const holder = start(engine, [
+      '/bin/sh',
+      '-c',
+      `exec 3<>${directory}/pipe; echo held >${directory}/held; exec sleep 60`,
+    ])
+    while (engine.readIfThere(`${directory}/held`) !== 'held\n') await engine.sleep(5)
+    throws('EAGAIN', () => engine.readIfThere(`${directory}/pipe`))
+    holder.kill()
+    await holder.exit
+    engine.makeLink('/dev/zero', `${directory}/endless`)
+    throws('EFBIG', () => engine.readIfThere(`${directory}/endless`))
+  },
   'removing takes files only': (engine, directory) => {
     engine.createFile(`${directory}/a`, '', 0o644)
     engine.removeFile(`${directory}/a`)

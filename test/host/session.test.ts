@@ -145,7 +145,13 @@ test.each<[name: string, exit: object, code: number, details: string]>([
     CODE.tool,
     'nsenter: reassociate to namespace failed: Invalid argument',
   ],
-  ['by somebody', { status: 137 }, CODE.tool, 'status 137'],
+  [
+    'for want of memory',
+    { status: 137, stderr: 'Cannot find device "b"\nCommand failed -:2\n' },
+    CODE.tryAgain,
+    'it was killed (status 137), for want of memory perhaps',
+  ],
+  ['by a fault of its own', { status: 139 }, CODE.tool, 'status 139'],
   ['by the deadline', { status: 137, timedOut: true }, CODE.tryAgain, 'it did not end within 25 s and was killed'],
 ])('a process that dies over a question, %s, is not waited for', async (_, exit, code, details) => {
   script({
@@ -173,7 +179,7 @@ test('a process that dies once it has answered is told at the end', async () => 
 
 test.each<[name: string, exit: object, code: number, text: string]>([
   ['that is killed by the deadline', { status: 137, timedOut: true }, 11, 'it did not end within 25 s and was killed'],
-  ['that is killed by somebody', { status: 137 }, 104, 'status 137'],
+  ['that is killed by somebody', { status: 143 }, 11, 'it was killed (status 143), for want of memory perhaps'],
   ['that is no iproute2', { status: 255, stderr: 'Option "-force" is unknown.\n' }, 104, 'Option "-force" is unknown.'],
 ])('a process %s is an error of no line', async (_, exit, code, text) => {
   script({ argv: IP, dialog: [{ told: 'link set dev a up\n' }], exit })

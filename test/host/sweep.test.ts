@@ -72,7 +72,7 @@ test('nothing is there: nothing is started, nothing is made', async () => {
 })
 
 test.each([
-  { name: 'was killed', exit: { status: 137, stderr: '' }, code: CODE.tool },
+  { name: 'was killed', exit: { status: 137, stderr: '' }, code: CODE.tryAgain },
   { name: 'hung', exit: { status: 137, stderr: '', timedOut: true }, code: CODE.tryAgain },
   { name: 'did not start', exit: { status: 127, stderr: 'ip: not found' }, code: CODE.tool },
 ])('where ip $name over a link that is still there, the address stays reserved', async ({ exit, code }) => {

@@ -4,13 +4,15 @@
  */
 import * as engine from '#engine'
 import { isFileError } from '../../engine/engine.ts'
-import { draftOf, removeIfThere, statIfThere } from '../../host/files.ts'
+import { draftOf as hidden, removeIfThere, statIfThere } from '../../host/files.ts'
 
 export const EXECUTABLE = 'pontoon'
 const SELF = '/proc/self/exe'
 const MODE = 0o755
 
 export const backupOf = (path: string): string => `${path}.before-pontoon`
+/** Runtimes read whatever ends in .conflist, hidden or not. */
+const draftOf = (path: string): string => `${hidden(path)}.draft`
 
 /** Copies the running executable to this path. False when it is the very file that runs. */
 export function placeExecutable(path: string): boolean {
@@ -36,6 +38,7 @@ export function placeName(folder: string, name: string): 'there' | 'made' | 'mad
 /** Takes a name away, or gives it back to what had it before. False when it is not ours any more. */
 export function removeName(folder: string, name: string): boolean {
   const path = `${folder}/${name}`
+  removeDrafts(path)
   // An installation that was killed in between had kept it, and not come to take its name.
   if (isKept(path)) return removeIfThere(backupOf(path))
   if (!isOurs(path) && isThere(path)) return false
@@ -61,9 +64,11 @@ function linkOrCopy(path: string, draft: string): void {
   }
 }
 
-/** Are a path and its backup one file? */
+/** Are a path and its backup one file, or links to the same? */
 function isKept(path: string): boolean {
-  if (linkAt(path) !== undefined || linkAt(backupOf(path)) !== undefined) return false
+  const link = linkAt(path)
+  const keptLink = linkAt(backupOf(path))
+  if (link !== undefined || keptLink !== undefined) return link === keptLink
   const there = statIfThere(path)
   const kept = statIfThere(backupOf(path))
   return there !== undefined && there.device === kept?.device && there.inode === kept.inode
@@ -93,6 +98,17 @@ function linkAt(path: string): string | undefined {
     if (isFileError(error, 'EINVAL', 'ENOENT')) return undefined
     throw error
   }
+}
+
+/** Writes a file, over an older one. */
+export function placeText(path: string, content: string): void {
+  place(path, (draft) => engine.createFile(draft, content, 0o644))
+}
+
+/** Removes what an installation leaves of a path that is killed. */
+export function removeDrafts(path: string): void {
+  removeIfThere(draftOf(path))
+  removeIfThere(draftOf(backupOf(path)))
 }
 
 function place(path: string, make: (draft: string) => void): void {

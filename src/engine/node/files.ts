@@ -1,6 +1,6 @@
 /** Files, by the synchronous half of node:fs: a plugin has nothing else to do meanwhile, and threads cost a start. */
 import * as fs from 'node:fs'
-import { FileError, type FileStat, isFileError } from '../engine.ts'
+import { FileError, type FileStat, isFileError, LARGEST } from '../engine.ts'
 
 /** The errno's name in an error of Node's. */
 export function codeOf(error: unknown): string {
@@ -23,7 +23,15 @@ export function readFile(path: string): string {
 }
 
 export function readIfThere(path: string): string | undefined {
-  return ifThere(() => readFile(path))
+  return ifThere(() => {
+    const flags = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK
+    const descriptor = attempt('read', path, () => fs.openSync(path, flags))
+    try {
+      return readAll(descriptor, path, LARGEST, false)
+    } finally {
+      closeFile(descriptor)
+    }
+  })
 }
 
 export function statIfThere(path: string): FileStat | undefined {
@@ -41,12 +49,14 @@ function ifThere<T>(look: () => T): T | undefined {
 }
 
 /** Reads to the end, as text; more than `limit` bytes is `EFBIG`. */
-export function readAll(descriptor: number, path: string, limit: number): string {
+export function readAll(descriptor: number, path: string, limit: number, waits = true): string {
   const pieces: Buffer[] = []
   let length = 0
   for (;;) {
     const piece = Buffer.allocUnsafe(65536)
-    const count = attempt('read', path, () => patiently(() => fs.readSync(descriptor, piece, 0, piece.length, null)))
+    const count = attempt('read', path, () =>
+      patiently(() => fs.readSync(descriptor, piece, 0, piece.length, null), waits),
+    )
     if (count === 0) return Buffer.concat(pieces).toString('utf8')
     pieces.push(piece.subarray(0, count))
     length += count
@@ -66,13 +76,13 @@ function writeBytes(descriptor: number, bytes: Uint8Array): void {
 }
 
 /** Whoever gave us the descriptor may have made it non-blocking: then wait, since there is nothing else to do. */
-function patiently(action: () => number): number {
+function patiently(action: () => number, waits = true): number {
   for (;;) {
     try {
       return action()
     } catch (error) {
       const code = codeOf(error)
-      if (code === 'EAGAIN') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+      if (code === 'EAGAIN' && waits) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
       else if (code !== 'EINTR') throw error
     }
   }

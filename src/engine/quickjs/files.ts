@@ -1,6 +1,6 @@
 /** Files. Descriptors are closed on every path; a failure is told as a `FileError`. */
 import * as os from 'qjs:os'
-import { FileError, type FileStat } from '../engine.ts'
+import { FileError, type FileStat, LARGEST } from '../engine.ts'
 import { checked, errnoName, plain } from './errno.ts'
 import { decode, encode } from './utf8.ts'
 
@@ -8,13 +8,13 @@ const ENOENT = -2
 const ENOTDIR = -20
 
 export function readFile(path: string): string {
-  const content = native.read(plain(path))
+  const content = native.read(plain(path), 0)
   if (typeof content === 'number') throw new FileError(errnoName(content), 'read', path)
   return typeof content === 'string' ? content : decode(new Uint8Array(content))
 }
 
 export function readIfThere(path: string): string | undefined {
-  const content = native.read(plain(path))
+  const content = native.read(plain(path), LARGEST)
   if (typeof content === 'string') return content
   if (typeof content !== 'number') return decode(new Uint8Array(content))
   return absent(content, 'read', path)
