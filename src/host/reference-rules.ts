@@ -1,7 +1,8 @@
 /** The nft rules and chains of the reference plugin, which its comments and names tell. */
 
 import { TABLE } from '../core/kinds/masquerade.ts'
-import { type NftObject, nftFault, runNft } from './nft.ts'
+import { nftFault, runNft } from './nft.ts'
+import type { NftObject } from './nft-json.ts'
 import { openTables, type Tables } from './nft-tables.ts'
 
 interface Rule {

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { CODE } from '../../src/core/fault.ts'
-import { addElements, parseMasquerade, readMasquerade, removeElements, startNft } from '../../src/host/nft.ts'
+import { addElements, readMasquerade, removeElements, startNft } from '../../src/host/nft.ts'
+import { type NftObject, parseMasquerade } from '../../src/host/nft-json.ts'
 import { followScripts, missing, NFT, script } from './scripted.ts'
 
 vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
@@ -130,6 +131,28 @@ test('what nft lists is read: elements with their comments, and the sets that a 
     'inet cni_plugins_masquerade pods-net1-fd00_9__/64 fd00:9::2': '0123456789abcdef, net: net1, if: eth0, id: c1',
   })
   expect([...served]).toEqual(['inet cni_plugins_masquerade pods-net1-10.9.0.0/24'])
+})
+
+const SET = 'inet cni_plugins_masquerade pods-net1-10.9.0.0/24'
+
+const withoutRules = (JSON.parse(recorded).nftables as NftObject[]).filter(({ rule }) => rule?.chain !== 'postrouting')
+
+test.each([
+  ['the chain behind the hook was flushed', withoutRules],
+  ['the chain behind the hook is gone', withoutRules.filter(({ chain }) => chain?.name !== 'postrouting')],
+])('a rule that no packet comes to serves nothing: %s', (_, objects) => {
+  const { served, idle } = parseMasquerade(objects)
+  expect([[...served], [...(idle ?? [])]]).toEqual([[], [SET]])
+})
+
+test('a rule may be reached by way of other chains', () => {
+  const place = { family: 'inet', table: 'cni_plugins_masquerade' }
+  const lead = (from: string, target: string): NftObject => ({
+    rule: { ...place, chain: from, handle: 99, expr: [from === 'mine' ? { jump: { target } } : { goto: { target } }] },
+  })
+  const round = [lead('masq_checks', 'mine'), lead('mine', 'masq_checks')]
+  expect([...parseMasquerade([...round, ...withoutRules]).served]).toEqual([])
+  expect([...parseMasquerade([...round, ...withoutRules, lead('postrouting', 'mine')]).served]).toEqual([SET])
 })
 
 const list = (family: string, exit: object) => ({
