@@ -8,6 +8,7 @@ import type { Request } from '../cni/request.ts'
 import { capacity, holds, isExcluded } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
 import { formatCidr, parseIp, withoutPrefix } from '../core/ip.ts'
+import { gateway } from '../core/kinds/gateway.ts'
 import { line } from '../core/line.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
 import type { SeenLink } from '../core/resource.ts'
@@ -26,6 +27,7 @@ import { hasOwnIpam, isEntryDead, type Network, networkOf } from './call.ts'
 import { parseWish } from './claim.ts'
 import type { Sight } from './forgotten.ts'
 import { loopbackFault } from './loopback.ts'
+import { obstructedGateways } from './obstructed.ts'
 import { toolsOf, vlanObstacle } from './vlans.ts'
 
 const NO_SETS: { readonly sets: readonly RangeSet[] } = { sets: [] }
@@ -52,6 +54,12 @@ export async function status(request: Request): Promise<void> {
   if (lack) throw notAvailable(lack.message, lack.remedy)
   if (listEntries(network.indexFolder).some((entry) => entry.done && !isEntryDead(entry))) {
     requireHealth(network, bridge, bridges.get(gatewayDeviceOf(netconf)), sets)
+  }
+  const [obstructed] = await obstructedGateways(network, sets, bridges)
+  if (obstructed) {
+    const { resource, reason } = obstructed
+    const remedy = `${reason}; remove that address, or set forceAddress to replace it`
+    throw notAvailable(`another address is in the way of the ${gateway.name(resource)}`, remedy)
   }
 }
 
