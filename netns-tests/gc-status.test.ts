@@ -222,6 +222,16 @@ forEachExecutable((executable) => {
       expect(snapshot(lab)).toEqual(before)
     })
 
+    test.each([
+      ['bridge', { bridge: 'br-u' }],
+      ['subnet', { ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } }],
+    ])('is ready for the first pod of another %s', async (_, keys) => {
+      const lab = await openLab(executable)
+      add(lab, 'a')
+      expect(callPlugin(lab, 'STATUS', { conf: conf(keys), ifname: '' })).toMatchObject({ status: 0, stdout: '' })
+      add(lab, 'b', conf(keys))
+    })
+
     test.each(unready)('says $code when $name', async ({ happened, code, about, keys, pods }) => {
       const lab = await openLab(executable)
       if (pods) add(lab, 'a', conf(keys))
