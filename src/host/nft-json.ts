@@ -63,11 +63,12 @@ export function parseMasquerade(objects: readonly NftObject[]): SeenMasquerade {
   return { elements, served, idle }
 }
 
-const pathOf = ({ family, table }: { readonly family: string; readonly table: string }, chain: string) =>
+/** `inet cni_plugins_masquerade postrouting`: how a chain is called among those reached. */
+export const pathOf = ({ family, table }: { readonly family: string; readonly table: string }, chain: string) =>
   `${family} ${table} ${chain}`
 
 /** Base chains, and where their rules lead. Behind which hook that is may be left to the kernel: it masquerades behind one alone. */
-function reachedChains(objects: readonly NftObject[]): ReadonlySet<string> {
+export function reachedChains(objects: readonly NftObject[]): ReadonlySet<string> {
   const ways = new Map<string, readonly string[]>()
   for (const { rule } of objects) {
     const targets = rule?.expr.flatMap((one) => one.goto?.target ?? one.jump?.target ?? []) ?? []
