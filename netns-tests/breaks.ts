@@ -24,6 +24,12 @@ export const BREAKS: readonly Break[] = [
     damage: (lab) => lab.must('nft', 'flush', 'ruleset'),
   },
   {
+    name: 'a flushed chain of nat',
+    check: 'masquerade-missing',
+    fix: /^\/opt\/cni\/bin\/pontoon repair t$/,
+    damage: (lab) => lab.must('nft', 'flush', 'chain', 'inet', 'cni_plugins_masquerade', 'postrouting'),
+  },
+  {
     name: 'a gateway address that was dropped',
     check: 'gateway-missing',
     fix: /^ip addr add 10\.9\.0\.1\/24 dev br-t brd \+$/,

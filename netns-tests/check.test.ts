@@ -20,6 +20,16 @@ const breaks: Break[] = [
   },
   { name: 'the default route is gone', does: 'ip -n a route del default', about: /route|default|0\.0\.0\.0/ },
   { name: 'the packet filter was flushed', does: 'nft flush ruleset', about: /10\.9\.0\.2/ },
+  {
+    name: 'the way to the rules was flushed',
+    does: 'nft flush chain inet cni_plugins_masquerade postrouting',
+    about: /10\.9\.0\.2.*not reached/,
+  },
+  {
+    name: 'the rule of the network is gone',
+    does: 'nft flush chain inet cni_plugins_masquerade masq_checks',
+    about: /10\.9\.0\.2.*none/,
+  },
   { name: 'hairpin is off', does: 'ip link set $HOST type bridge_slave hairpin off', about: /hairpin/ },
   { name: 'the gateway address is gone', does: `ip addr del 10.9.0.1/24 dev ${BRIDGE}`, about: /10\.9\.0\.1/ },
   { name: 'the IPv6 gateway address is gone', does: `ip addr del fd00:9::1/64 dev ${BRIDGE}`, about: /fd00:9::1/ },

@@ -98,6 +98,7 @@ forEachExecutable((executable) => {
       { name: 'a flushed packet filter', damage: 'nft flush ruleset' },
       { name: 'flushed chains', damage: 'nft flush table inet cni_plugins_masquerade' },
       { name: 'a rule that is gone', damage: 'nft flush chain inet cni_plugins_masquerade masq_checks' },
+      { name: 'no way to the rules', damage: 'nft flush chain inet cni_plugins_masquerade postrouting' },
       { name: 'a gateway that is gone', damage: `ip addr flush dev ${BRIDGE} scope global` },
       {
         name: 'forwarding that is off',

@@ -46,6 +46,24 @@ forEachExecutable((executable) => {
     lab.must('ip', 'netns', 'exec', 'a', 'ping', '-nqc1', '-W2', '10.9.0.1')
   })
 
+  test('pods of a VLAN that the configuration had before are left in it', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    add(lab, 'a')
+    putConf(lab, conf({ vlan: 100 }))
+    const told = () =>
+      toolJson(lab, 'doctor').findings.filter(({ check }: Json) => !/^(kernel|bridge)-vlans$/.test(check))
+    const what = '1 living pod came to no VLAN of br-t, and the configuration says VLAN 100'
+    const fix = 'vi /etc/cni/net.d/10-t.conflist  # without "vlan", as long as they live'
+    expect(told()).toMatchObject([{ check: 'vlan-changed', safe: false, what, fix }])
+    const before = snapshot(lab)
+    expect(tool(lab, 'repair').stdout).toContain('nothing to repair')
+    expect(snapshot(lab)).toEqual(before)
+    // Of an older release's entry nobody knows, and the configuration counts.
+    lab.must('sh', '-c', `sed -i 's/"vlan":0,//' $(grep -l '"done":true' /run/pontoon/t/*)`)
+    expect(told().map(({ check }: Json) => check)).not.toContain('vlan-changed')
+  })
+
   test('what was changed in the configuration is told as that, once for all pods, and can be had', async () => {
     const lab = await openLab(executable)
     putConf(lab, conf())

@@ -68,6 +68,19 @@ const unready: { name: string; happened: string; code: number; about: RegExp; ke
     keys: { ipam: { type: 'no-such-ipam' } },
   },
   {
+    name: 'another gateway is in place, and no pod',
+    happened: `ip link add ${BRIDGE} type bridge; ip addr add 10.9.0.7/24 dev ${BRIDGE}`,
+    code: 50,
+    about: /gateway 10\.9\.0\.1\/24[\s\S]*10\.9\.0\.7\/24[\s\S]*forceAddress/,
+  },
+  {
+    name: 'another gateway is in place of that of a second set',
+    happened: `ip link add ${BRIDGE} type bridge; ip addr add fd00:9::7/64 dev ${BRIDGE} nodad`,
+    code: 50,
+    about: /gateway fd00:9::1\/64[\s\S]*fd00:9::7\/64/,
+    keys: { ipam: { ranges: [[{ subnet: '10.9.0.0/24' }], [{ subnet: 'fd00:9::/64' }]] } },
+  },
+  {
     name: 'the gateway address is gone while there are pods',
     happened: `ip addr del 10.9.0.1/24 dev ${BRIDGE}`,
     code: 51,
@@ -97,7 +110,21 @@ const unready: { name: string; happened: string; code: number; about: RegExp; ke
   },
 ]
 
-const ready = [
+const otherGateway = `ip link add ${BRIDGE} type bridge; ip addr add 10.9.0.7/24 dev ${BRIDGE}`
+const ready: { name: string; happened: string; keys?: Json; pods: boolean }[] = [
+  { name: 'with another gateway that gives way', happened: otherGateway, keys: { forceAddress: true }, pods: false },
+  {
+    name: 'with another gateway in the way of one range of two',
+    happened: otherGateway,
+    keys: { ipam: { ranges: [[{ subnet: '10.9.0.0/24' }, { subnet: '10.8.0.0/24' }]] } },
+    pods: false,
+  },
+  {
+    name: 'with another gateway on a bridge that is to have none',
+    happened: otherGateway,
+    keys: { isGateway: false },
+    pods: false,
+  },
   { name: 'on a fresh machine', happened: ':', pods: false },
   { name: 'with pods', happened: ':', pods: true },
   { name: 'with a bridge that the administrator made', happened: `ip link add ${BRIDGE} type bridge`, pods: false },
@@ -186,13 +213,23 @@ forEachExecutable((executable) => {
   })
 
   describe('STATUS', () => {
-    test.each(ready)('is ready $name, prints nothing and leaves nothing', async ({ happened, pods }) => {
+    test.each(ready)('is ready $name, prints nothing and leaves nothing', async ({ happened, keys, pods }) => {
       const lab = await openLab(executable)
       if (pods) add(lab, 'a')
       lab.must('sh', '-ec', happened)
       const before = snapshot(lab)
-      expect(callPlugin(lab, 'STATUS', { conf: conf(), ifname: '' })).toMatchObject({ status: 0, stdout: '' })
+      expect(callPlugin(lab, 'STATUS', { conf: conf(keys), ifname: '' })).toMatchObject({ status: 0, stdout: '' })
       expect(snapshot(lab)).toEqual(before)
+    })
+
+    test.each([
+      ['bridge', { bridge: 'br-u' }],
+      ['subnet', { ipam: { ranges: [[{ subnet: '10.8.0.0/24' }]] } }],
+    ])('is ready for the first pod of another %s', async (_, keys) => {
+      const lab = await openLab(executable)
+      add(lab, 'a')
+      expect(callPlugin(lab, 'STATUS', { conf: conf(keys), ifname: '' })).toMatchObject({ status: 0, stdout: '' })
+      add(lab, 'b', conf(keys))
     })
 
     test.each(unready)('says $code when $name', async ({ happened, code, about, keys, pods }) => {

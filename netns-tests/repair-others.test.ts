@@ -57,6 +57,21 @@ forEachExecutable((executable) => {
     })
   })
 
+  test('the way to the rules of the reference is missed, and made anew', async () => {
+    const lab = await openMixedLab(executable)
+    const all = { ...config, ipMasqBackend: 'nftables' }
+    putConf(lab, all)
+    const old = add(lab, 'a', all, byReference)
+    lab.must('nft', 'flush', 'chain', 'inet', 'cni_plugins_masquerade', 'postrouting')
+    expectFault(check(lab, old), { code: 103, about: /masquerade 10\.9\.0\.2/ })
+    expect(tool(lab, 'repair')).toMatchObject({ status: 0, stderr: '' })
+    expect(check(lab, old)).toMatchObject({ status: 0 })
+    expect(lab.must('nft', 'list', 'table', 'inet', 'cni_plugins_masquerade')).toContain('goto masq_checks')
+    expect(tool(lab, 'repair').stdout).toContain('nothing to repair')
+    del(lab, old)
+    expect(leftovers(lab, ...marksOf(old))).toEqual([])
+  })
+
   test('a pod whose host end somebody has on another bridge is told of and left', async () => {
     const lab = await openMixedLab(executable)
     putConf(lab, config)

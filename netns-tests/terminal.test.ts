@@ -32,6 +32,16 @@ forEachExecutable((executable) => {
     expect(onTerminal(lab, 60, '/opt/cni/bin/pontoon leases | cat')).toContain('/run/netns/a')
   })
 
+  test('a watch ends with its reader', async () => {
+    const lab = await openLab(executable)
+    putConf(lab, conf())
+    for (const flags of ['--watch 1', '--watch 1 --json']) {
+      const line = `/opt/cni/bin/pontoon leases ${flags} | head -n 1`
+      expect(lab.must('timeout', '30', 'sh', '-c', line).split('\n')).toHaveLength(2)
+    }
+    expect(lab.processes()).toEqual([])
+  })
+
   test('doctor breaks its sentences between words, and its commands never', async () => {
     const lab = await openLab(executable)
     putConf(lab, conf())

@@ -1,10 +1,11 @@
 /** What the documents say about keys, held against what the plugin reads. */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import Ajv from 'ajv/dist/2020.js'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { flatten, innermost, type Key, type Shape } from '../scripts/docs/key.ts'
 import { LIBCNI_KEYS, LIST_KEYS, PLUGIN_KEYS } from '../scripts/docs/keys.ts'
+import { manual } from '../scripts/docs/manual.ts'
 import { markdown } from '../scripts/docs/markdown.ts'
 import { namedObjects, schemaOf, shapeOf } from '../scripts/docs/schema.ts'
 import { parseHead } from '../src/cni/head.ts'
@@ -21,6 +22,21 @@ describe('what is made of the table is what is committed: else run `npm run docs
   test('docs/configuration.md', () => {
     expect(read('docs/configuration.md')).toBe(markdown())
   })
+  test('docs/pontoon.8', () => {
+    expect(read('docs/pontoon.8')).toBe(manual())
+  })
+})
+
+test('the manual has every variable of the environment that is read, but for the protocol’s', () => {
+  const sources = globSync('src/**/*.ts', { cwd: new URL('..', import.meta.url) }).map(read)
+  const names = sources.flatMap((text) =>
+    [...text.matchAll(/readEnv\('(\w+)'\)|'(LC_\w+|LANG)'/g)].map(([, one, other]) => one ?? other),
+  )
+  const told = [...new Set(names)].filter((name) => name && name !== 'PATH' && !name.startsWith('CNI_')).sort()
+  expect(told).toContain('COLUMNS')
+  const [, environment = ''] = manual().split('.SH ENVIRONMENT')
+  expect(told.filter((name) => !new RegExp(`\\b${name}\\b`).test(environment))).toEqual([])
+  expect(environment).toContain('journal')
 })
 
 /** The parts of a valibot schema that the walk needs. */

@@ -39,6 +39,26 @@ test_a_port_in_the_wrong_VLAN() {
   reaches a 10.9.1.11
 }
 
+test_pods_of_a_VLAN_that_the_configuration_had_before() {
+  two_pods
+  local changed=$(jq -c '.vlan = 200' <<<"$one")
+  network 10-t "$changed"
+  is doctor "$(found)" vlan-changed
+  has repair "$($PLUGIN repair)" 'nothing to repair'
+  ! $PLUGIN doctor --fix >/dev/null || die "doctor --fix takes the change for mended"
+  is VLANs "$(vlans "$port")" '100*u'
+  reaches a 10.9.1.1
+  call STATUS '' "$changed"
+  is STATUS "$status$out" 0
+  bridge vlan del dev "$port" vid 100
+  is 'doctor with a port in no VLAN' "$(found)" 'port-wrong vlan-changed'
+  has repair "$($PLUGIN repair)" '^  made VLANs of'
+  is VLANs "$(vlans "$port")" '100*u'
+  add c "$changed"
+  is 'doctor with pods of both' "$(found)" vlan-changed
+  has repair "$($PLUGIN repair)" 'nothing to repair'
+}
+
 test_the_gateway_in_no_VLAN() {
   two_pods
   bridge vlan del dev "$gate" vid 100

@@ -33,11 +33,26 @@ It failed, or it found what it looks for.
 The words were not understood.
 .SH ENVIRONMENT
 .TP
+.B COLUMNS
+How wide the terminal is, where it is not to be asked for that.
+.TP
+.BR LC_ALL ", " LC_CTYPE ", " LANG
+The first of them that is set names the locale; where it is not UTF\\-8, texts are in ASCII. JSON and pictures never are.
+.TP
 .B NO_COLOR
-Set to anything: no colours, on a terminal neither.
+Set to anything: no colours, on a terminal neither. The same for
+.B TERM
+set to dumb.
 .TP
 .B PONTOON_LOG
-A file to which each call of the plugin appends a line of JSON.
+In the environment of the container runtime: a file to which each call of the plugin appends a line of JSON, or
+.BR journal ,
+systemd's. It comes before
+.I log
+in the configuration.
+.TP
+.B TRACEPARENT
+Is noted in that line.
 .TP
 .B PONTOON_TRACE
 1: each call of the plugin tells on stderr where its time goes.

@@ -22,9 +22,10 @@ export async function run(flags: LeasesFlags, network?: string): Promise<number>
   const paint = paintHere()
   for (;;) {
     const views = await look(flags, network)
-    if (flags.json) printJson(leasesJson(views))
-    else print(clearing(flags) + leasesText(views, paint, await terminalWidth()))
-    if (flags.watch === undefined) return 0
+    const isRead = flags.json
+      ? printJson(leasesJson(views))
+      : print(clearing(flags) + leasesText(views, paint, await terminalWidth()))
+    if (flags.watch === undefined || !isRead) return 0
     await engine.sleep(flags.watch * 1000)
   }
 }

@@ -2,18 +2,18 @@
 import * as engine from '#engine'
 import { ascii, coloured, type Paint, plain } from './text.ts'
 
-/** For people: in signs that their locale has. */
-export function print(text: string): void {
-  printAsItIs(inLocale(text))
+/** For people: in signs that their locale has. False when nobody reads it any more. */
+export function print(text: string): boolean {
+  return printAsItIs(inLocale(text))
 }
 
 /** For programs: always UTF-8. */
-export function printAsItIs(text: string): void {
-  engine.writeStdout(text.endsWith('\n') ? text : `${text}\n`)
+export function printAsItIs(text: string): boolean {
+  return engine.writeStdout(text.endsWith('\n') ? text : `${text}\n`)
 }
 
-export function printJson(value: unknown): void {
-  printAsItIs(JSON.stringify(value, undefined, 2))
+export function printJson(value: unknown): boolean {
+  return printAsItIs(JSON.stringify(value, undefined, 2))
 }
 
 /** A locale that says so is taken at its word; where none is set, UTF-8 is what terminals have. */

@@ -56,6 +56,8 @@ export interface SeenMasquerade {
   readonly elements: ReadonlyMap<string, string>
   /** Sets that a rule looks into, as `family table set`. */
   readonly served: ReadonlySet<string>
+  /** Those that a rule looks into which no packet comes to. */
+  readonly idle?: ReadonlySet<string>
 }
 
 export interface Observed {

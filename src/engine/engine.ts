@@ -124,8 +124,11 @@ export interface Engine {
    * @throws FileError code `EFBIG` as soon as more than `limit` bytes came, `EIO` or another errno when it can't be read
    */
   readStdin(limit: number): string
-  /** Writes all of it, over short writes and EAGAIN. A reader that has gone is no error. */
-  writeStdout(text: string): void
+  /**
+   * Writes all of it, over short writes and EAGAIN.
+   * @returns false when the reader has gone, which is no error: who has more to tell need not
+   */
+  writeStdout(text: string): boolean
   writeStderr(text: string): void
 
   readFile(path: string): string

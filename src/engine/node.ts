@@ -92,11 +92,13 @@ export function readStdin(limit: number): string {
   return readAll(0, 'stdin', limit)
 }
 
-export function writeStdout(text: string): void {
+export function writeStdout(text: string): boolean {
   try {
     attempt('write', 'stdout', () => writeAll(1, text))
+    return true
   } catch (error) {
     if (!isFileError(error, 'EPIPE', 'EBADF')) throw error
+    return false
   }
 }
 

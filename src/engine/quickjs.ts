@@ -104,9 +104,10 @@ export function readStdin(limit: number): string {
   return readAll(0, 'stdin', limit)
 }
 
-export function writeStdout(text: string): void {
+export function writeStdout(text: string): boolean {
   const result = writeAll(1, encode(text))
   if (result < 0 && !['EPIPE', 'EBADF'].includes(errnoName(result))) checked(result, 'write', 'stdout')
+  return result >= 0
 }
 
 export function writeStderr(text: string): void {

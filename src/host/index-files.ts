@@ -31,6 +31,8 @@ export interface IndexEntry extends Attachment {
   readonly inode: number
   readonly hostVeth: string
   readonly bridge: string
+  /** 0: none. Older releases have not written it. */
+  readonly vlan?: number
   readonly masquerade: 'none' | 'nftables' | 'iptables'
   /** What it has in nft sets, as `elementOf` names it. */
   readonly elements: readonly string[]

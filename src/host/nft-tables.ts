@@ -4,7 +4,8 @@
  */
 import { TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenMasquerade } from '../core/resource.ts'
-import { listTables, type NftObject, parseMasquerade, readTable } from './nft.ts'
+import { listTables, readTable } from './nft.ts'
+import { type NftObject, parseMasquerade } from './nft-json.ts'
 import { lookUpTool } from './tools.ts'
 
 export interface Tables {

@@ -4,6 +4,8 @@ import { CODE, Fault } from '../core/fault.ts'
 import { TABLE } from '../core/kinds/masquerade.ts'
 import type { SeenMasquerade } from '../core/resource.ts'
 import type { Child, Exit } from '../engine/engine.ts'
+import { type NftObject, parseMasquerade } from './nft-json.ts'
+import { KILLED } from './session.ts'
 import { findTool, TOOL_ENV } from './tools.ts'
 import { mark } from './trace.ts'
 
@@ -19,7 +21,7 @@ export interface NftProcess {
 
 export interface NftFailure {
   /** ENOENT: table, chain, set or element is not there. EEXIST: is there already. */
-  readonly code: 'ENOENT' | 'EEXIST' | 'EOPNOTSUPP' | 'ETIMEDOUT' | 'other'
+  readonly code: 'ENOENT' | 'EEXIST' | 'EOPNOTSUPP' | 'ETIMEDOUT' | 'EINTR' | 'other'
   readonly text: string
 }
 
@@ -57,6 +59,9 @@ function readFailure(exit: Exit): NftFailure | undefined {
     ? `nft did not end within ${LIFETIME / 1000} s and was killed`
     : first.replace(/^.*Error: /, '')
   if (exit.timedOut) return { code: 'ETIMEDOUT', text }
+  if (KILLED.includes(exit.status)) {
+    return { code: 'EINTR', text: `nft was killed (status ${exit.status}), for want of memory perhaps` }
+  }
   if (/No such file or directory|does not exist/.test(text)) return { code: 'ENOENT', text }
   if (/File exists/.test(text)) return { code: 'EEXIST', text }
   if (/Operation not supported|Protocol not supported/.test(text)) return { code: 'EOPNOTSUPP', text }
@@ -98,6 +103,7 @@ export async function removeElements(process: NftProcess, scripts: readonly (rea
 }
 
 export function nftFault(failure: NftFailure): Fault {
+  if (failure.code === 'EINTR') return new Fault(CODE.tryAgain, `nft: ${failure.text}`, 'try again later')
   if (failure.code === 'ETIMEDOUT') {
     return new Fault(CODE.tryAgain, `nft: ${failure.text}`, 'something holds nf_tables up; try again later')
   }
@@ -145,56 +151,4 @@ function startListing(args: readonly string[]): Promise<Exit> {
   const child = startProcess(args)
   child.end()
   return child.exit
-}
-
-/** libnftables-json(5), the members that are read. */
-export interface NftObject {
-  readonly table?: { readonly family: string; readonly name: string }
-  readonly set?: {
-    readonly family: string
-    readonly table: string
-    readonly name: string
-    readonly elem?: readonly (NftValue | { readonly elem: { readonly val: NftValue; readonly comment?: string } })[]
-  }
-  readonly chain?: { readonly name: string }
-  readonly rule?: {
-    readonly family: string
-    readonly table: string
-    readonly chain: string
-    readonly handle: number
-    readonly comment?: string
-    readonly expr: readonly NftExpression[]
-  }
-}
-
-type NftValue = string | { readonly concat: readonly string[] }
-
-interface NftExpression {
-  readonly match?: { readonly right?: unknown }
-  readonly masquerade?: unknown
-  readonly drop?: unknown
-  readonly notrack?: unknown
-}
-
-/** What Pontoon's rules do. A rule that does none of it serves no set, whatever it looks into. */
-const DEEDS = ['masquerade', 'snat', 'drop', 'notrack'] as const
-
-export function parseMasquerade(objects: readonly NftObject[]): SeenMasquerade {
-  const elements = new Map<string, string>()
-  const served = new Set<string>()
-  for (const { set, rule } of objects) {
-    for (const item of set?.elem ?? []) {
-      // What has a comment is wrapped: { elem: { val, comment } }.
-      const { val, comment = '' } = typeof item !== 'string' && 'elem' in item ? item.elem : { val: item }
-      const key = typeof val === 'string' ? val : val.concat.join(' . ')
-      elements.set(`${set?.family} ${set?.table} ${set?.name} ${key}`, comment)
-    }
-    if (!rule?.expr.some((expression) => DEEDS.some((deed) => deed in expression))) continue
-    for (const { match } of rule.expr) {
-      if (typeof match?.right === 'string' && match.right.startsWith('@')) {
-        served.add(`${rule.family} ${rule.table} ${match.right.slice(1)}`)
-      }
-    }
-  }
-  return { elements, served }
 }

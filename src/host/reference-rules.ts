@@ -1,7 +1,8 @@
 /** The nft rules and chains of the reference plugin, which its comments and names tell. */
 
 import { TABLE } from '../core/kinds/masquerade.ts'
-import { type NftObject, nftFault, runNft } from './nft.ts'
+import { nftFault, runNft } from './nft.ts'
+import { type NftObject, pathOf, reachedChains } from './nft-json.ts'
 import { openTables, type Tables } from './nft-tables.ts'
 
 interface Rule {
@@ -10,6 +11,8 @@ interface Rule {
   readonly comment: string
   /** What its first match wants: an address, or the name of a link. */
   readonly of: string
+  /** Packets come to it. */
+  readonly isReached: boolean
 }
 
 export interface ReferenceRules {
@@ -38,11 +41,13 @@ export async function readReferenceRules(tables?: Tables): Promise<ReferenceRule
 }
 
 function rulesIn(objects: readonly NftObject[], table: string): readonly Rule[] {
+  const reached = reachedChains(objects)
   return objects.flatMap(({ rule }) => {
     if (!rule?.comment) return []
     const first = rule.expr.find(({ match }) => match)?.match?.right
     const of = typeof first === 'string' ? first : ''
-    return [{ target: `${table} ${rule.chain} handle ${rule.handle}`, comment: rule.comment, of }]
+    const isReached = reached.has(pathOf(rule, rule.chain))
+    return [{ target: `${table} ${rule.chain} handle ${rule.handle}`, comment: rule.comment, of, isReached }]
   })
 }
 

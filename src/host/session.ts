@@ -142,7 +142,7 @@ function readErrors(exit: Exit, sent: readonly string[]): readonly LineError[] {
 }
 
 /** As a shell says SIGKILL and SIGTERM: these come from outside, the kernel's out-of-memory killer perhaps. */
-const KILLED: readonly number[] = [137, 143]
+export const KILLED: readonly number[] = [137, 143]
 
 /** Why a process ended before its time. Who was killed may fare better the next time. */
 function deathOf({ status, stderr, timedOut }: Exit): Fault {

@@ -195,6 +195,7 @@ function newEntry(call: Call, sandbox: Sandbox, bridge: string, former: IndexEnt
     inode: sandbox.inode,
     hostVeth: call.hostVeth,
     bridge,
+    vlan: call.netconf.vlan,
     masquerade: call.netconf.ipMasq ? (call.netconf.ipMasqBackend ?? 'nftables') : 'none',
     boot: bootId(),
     time: engine.now(),

@@ -27,7 +27,9 @@ export async function lookAtReference({
   const byIptables = nat
     .filter((seen) => seen.rules.some((rule) => rule.chain === chain && rule.target === 'MASQUERADE'))
     .flatMap((seen) => jumpersOf(seen, chain))
-  const byNft = rules.masquerade.filter(({ comment }) => comment.startsWith(hash)).map(({ of }) => of)
+  const byNft = rules.masquerade
+    .filter(({ comment, isReached }) => isReached && comment.startsWith(hash))
+    .map(({ of }) => of)
   return {
     masqueraded: new Set([...byIptables, ...byNft]),
     guarded: new Set(rules.spoofJumps.filter(({ comment }) => comment === guard).map(({ of }) => of)),

@@ -7,7 +7,8 @@ import type { NetConf } from '../cni/netconf.ts'
 import type { Request } from '../cni/request.ts'
 import { capacity, holds, isExcluded } from '../core/allocate.ts'
 import { CODE, Fault } from '../core/fault.ts'
-import { formatCidr, parseIp, withoutPrefix } from '../core/ip.ts'
+import { parseIp, withoutPrefix } from '../core/ip.ts'
+import { gateway } from '../core/kinds/gateway.ts'
 import { line } from '../core/line.ts'
 import { describeRange, type RangeSet } from '../core/ranges.ts'
 import type { SeenLink } from '../core/resource.ts'
@@ -16,7 +17,7 @@ import { isFileError } from '../engine/engine.ts'
 import { readIfThere, statIfThere } from '../host/files.ts'
 import { listEntries, RUN_FOLDER } from '../host/index-files.ts'
 import { readLinks } from '../host/ip-json.ts'
-import { hasLink, readSysctl } from '../host/machine.ts'
+import { hasLink } from '../host/machine.ts'
 import { probeFolder } from '../host/probe.ts'
 import { openSession } from '../host/session.ts'
 import { asFault, listAddresses, readOwner } from '../host/store.ts'
@@ -25,7 +26,9 @@ import { withBackend } from './backend.ts'
 import { hasOwnIpam, isEntryDead, type Network, networkOf } from './call.ts'
 import { parseWish } from './claim.ts'
 import type { Sight } from './forgotten.ts'
+import { requireHealth } from './health.ts'
 import { loopbackFault } from './loopback.ts'
+import { obstructedGateways } from './obstructed.ts'
 import { toolsOf, vlanObstacle } from './vlans.ts'
 
 const NO_SETS: { readonly sets: readonly RangeSet[] } = { sets: [] }
@@ -50,8 +53,12 @@ export async function status(request: Request): Promise<void> {
   }
   const lack = vlanObstacle(netconf, bridges)
   if (lack) throw notAvailable(lack.message, lack.remedy)
-  if (listEntries(network.indexFolder).some((entry) => entry.done && !isEntryDead(entry))) {
-    requireHealth(network, bridge, bridges.get(gatewayDeviceOf(netconf)), sets)
+  requireHealth(network, bridges, sets)
+  const [obstructed] = await obstructedGateways(network, sets, bridges)
+  if (obstructed) {
+    const { resource, reason } = obstructed
+    const remedy = `${reason}; remove that address, or set forceAddress to replace it`
+    throw notAvailable(`another address is in the way of the ${gateway.name(resource)}`, remedy)
   }
 }
 
@@ -66,10 +73,6 @@ export async function ipamStatus({ netconf }: Request): Promise<void> {
 
 function notAvailable(message: string, remedy: string): Fault {
   return new Fault(CODE.notAvailable, message, remedy)
-}
-
-function limited(message: string, remedy: string): Fault {
-  return new Fault(CODE.limited, message, remedy)
 }
 
 function requireTools(tools: readonly Tool[]): void {
@@ -162,34 +165,5 @@ async function readBridges(netconf: NetConf): Promise<ReadonlyMap<string, SeenLi
     throw notAvailable('the tool ip does not work', `${error.details}; install iproute2`)
   } finally {
     await session.close()
-  }
-}
-
-/** What the pods that are there live by. */
-function requireHealth(
-  { netconf }: Network,
-  bridge: SeenLink | undefined,
-  device: SeenLink | undefined,
-  sets: readonly RangeSet[],
-): void {
-  if (!bridge) throw limited(`the bridge ${netconf.bridge} is gone`, 'its pods are cut off: recreate them')
-  if (!bridge.up) throw limited(`the bridge ${netconf.bridge} is down`, `run "ip link set ${netconf.bridge} up"`)
-  if (!netconf.isGateway) return
-  const name = gatewayDeviceOf(netconf)
-  for (const set of sets) {
-    const gateways = set.flatMap(({ gateway, subnet }) =>
-      gateway ? [formatCidr({ ip: gateway, prefix: subnet.prefix })] : [],
-    )
-    if (gateways.length === 0 || device?.addresses.some(({ cidr }) => gateways.includes(cidr))) continue
-    const remedy = `run "ip addr add ${gateways[0]} dev ${name}"`
-    throw limited(`${name} has lost its gateway address ${gateways.join(' or ')}`, remedy)
-  }
-  for (const [family, key] of [
-    [4, 'net/ipv4/ip_forward'],
-    [6, 'net/ipv6/conf/all/forwarding'],
-  ] as const) {
-    const isUsed = sets.some((set) => set.some(({ subnet }) => subnet.ip.family === family))
-    if (!isUsed || readSysctl(key) === '1') continue
-    throw limited(`forwarding of IPv${family} is off`, `run "sysctl -w ${key.replaceAll('/', '.')}=1"`)
   }
 }

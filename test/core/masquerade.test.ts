@@ -175,6 +175,17 @@ test('pods whose traffic leaves in another way are in a set of another name', ()
   expect(new Set(ways.map(elementOf)).size).toBe(ways.length)
 })
 
+test('a rule that no packet comes to is no masquerading; what is made again is the way to it, not the rule', () => {
+  const has = seen({ masquerade: { elements: new Map([[element, comment]]), served: new Set(), idle: served } })
+  expect(masquerade.inspect(four, has)).toEqual({
+    is: 'different',
+    want: 'a rule that masquerades',
+    have: 'one that is not reached',
+  })
+  const [op] = masquerade.repair?.(four, has) ?? []
+  expect(op?.tool === 'nft' && op.whenMissing).toEqual(scripts[0]?.setUp.slice(0, 7))
+})
+
 test.each<[name: string, elements: [string, string][], served: ReadonlySet<string>, want: object]>([
   ['nothing is there', [], served, { is: 'absent' }],
   ['another address is there', [[element.replace(/2$/, '3'), comment]], served, { is: 'absent' }],

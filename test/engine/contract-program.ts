@@ -21,8 +21,8 @@ const operations: Readonly<Record<string, (...words: string[]) => void | Promise
     engine.writeStdout(engine.readFile(file))
   },
   speak(length) {
-    engine.writeStdout('0123456789abcdef'.repeat(Number(length) / 16))
-    engine.writeStderr('spoken')
+    const isHeard = engine.writeStdout('0123456789abcdef'.repeat(Number(length) / 16))
+    engine.writeStderr(isHeard ? 'spoken' : 'spoken to nobody')
   },
   words() {
     engine.writeStdout(JSON.stringify(engine.commandLine()))

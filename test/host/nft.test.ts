@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { CODE } from '../../src/core/fault.ts'
-import { addElements, parseMasquerade, readMasquerade, removeElements, startNft } from '../../src/host/nft.ts'
+import { addElements, readMasquerade, removeElements, startNft } from '../../src/host/nft.ts'
+import { type NftObject, parseMasquerade } from '../../src/host/nft-json.ts'
 import { followScripts, missing, NFT, script } from './scripted.ts'
 
 vi.mock('#engine', async () => (await import('./scripted.ts')).engine)
@@ -85,6 +86,15 @@ test.each<[name: string, exit: object, message: string]>([
   await expect(adding(SETUP)).rejects.toThrow(message)
 })
 
+test.each([
+  { name: 'hung', exit: { status: 137, timedOut: true }, code: CODE.tryAgain },
+  { name: 'was killed', exit: { status: 137 }, code: CODE.tryAgain },
+  { name: 'crashed', exit: { status: 139 }, code: CODE.kernel },
+])('nft $name: code $code', async ({ exit, code }) => {
+  script(nft(ADD, exit))
+  await expect(adding(SETUP)).rejects.toThrow(expect.objectContaining({ code }))
+})
+
 test('a started nft that is not needed ends without a script', async () => {
   script({ argv: NFT })
   await startNft().drop()
@@ -130,6 +140,28 @@ test('what nft lists is read: elements with their comments, and the sets that a 
     'inet cni_plugins_masquerade pods-net1-fd00_9__/64 fd00:9::2': '0123456789abcdef, net: net1, if: eth0, id: c1',
   })
   expect([...served]).toEqual(['inet cni_plugins_masquerade pods-net1-10.9.0.0/24'])
+})
+
+const SET = 'inet cni_plugins_masquerade pods-net1-10.9.0.0/24'
+
+const withoutRules = (JSON.parse(recorded).nftables as NftObject[]).filter(({ rule }) => rule?.chain !== 'postrouting')
+
+test.each([
+  ['the chain behind the hook was flushed', withoutRules],
+  ['the chain behind the hook is gone', withoutRules.filter(({ chain }) => chain?.name !== 'postrouting')],
+])('a rule that no packet comes to serves nothing: %s', (_, objects) => {
+  const { served, idle } = parseMasquerade(objects)
+  expect([[...served], [...(idle ?? [])]]).toEqual([[], [SET]])
+})
+
+test('a rule may be reached by way of other chains', () => {
+  const place = { family: 'inet', table: 'cni_plugins_masquerade' }
+  const lead = (from: string, target: string): NftObject => ({
+    rule: { ...place, chain: from, handle: 99, expr: [from === 'mine' ? { jump: { target } } : { goto: { target } }] },
+  })
+  const round = [lead('masq_checks', 'mine'), lead('mine', 'masq_checks')]
+  expect([...parseMasquerade([...round, ...withoutRules]).served]).toEqual([])
+  expect([...parseMasquerade([...round, ...withoutRules, lead('postrouting', 'mine')]).served]).toEqual([SET])
 })
 
 const list = (family: string, exit: object) => ({

@@ -13,12 +13,21 @@ const rule = (family: string, table: string, chain: string, handle: number, comm
 const inet = [
   rule('inet', 'cni_plugins_masquerade', 'masq_checks', 6, 'aa-bb, net: t', '10.9.0.2'),
   rule('inet', 'cni_plugins_masquerade', 'masq_checks', 7, 'aa-cc, net: t', '10.9.0.3'),
-  { rule: { family: 'inet', chain: 'postrouting', handle: 5, expr: [{ goto: { target: 'masq_checks' } }] } },
+  { chain: { family: 'inet', table: 'cni_plugins_masquerade', name: 'postrouting', hook: 'postrouting' } },
+  {
+    rule: {
+      family: 'inet',
+      table: 'cni_plugins_masquerade',
+      chain: 'postrouting',
+      handle: 5,
+      expr: [{ goto: { target: 'masq_checks' } }],
+    },
+  },
 ]
 const bridge = [
-  { chain: { name: 'PREROUTING' } },
-  { chain: { name: 'cni-br-iface-a-eth0' } },
-  { chain: { name: 'cni-br-iface-a-eth0-mac' } },
+  { chain: { family: 'bridge', table: 'nat', name: 'PREROUTING', hook: 'prerouting' } },
+  { chain: { family: 'bridge', table: 'nat', name: 'cni-br-iface-a-eth0' } },
+  { chain: { family: 'bridge', table: 'nat', name: 'cni-br-iface-a-eth0-mac' } },
   rule('bridge', 'nat', 'PREROUTING', 9, 'macspoofchk-a-eth0', 'veth1'),
   rule('bridge', 'nat', 'cni-br-iface-a-eth0', 10, 'macspoofchk-a-eth0', 'veth1'),
 ]
@@ -62,9 +71,12 @@ const remove = (seen?: Tables) =>
 test('rules by their comments, with what they are of', async () => {
   script(...look)
   const seen = await readReferenceRules()
-  expect(seen.masquerade.map(({ of }) => of)).toEqual(['10.9.0.2', '10.9.0.3'])
+  expect(seen.masquerade.map(({ of, isReached }) => [of, isReached])).toEqual([
+    ['10.9.0.2', true],
+    ['10.9.0.3', true],
+  ])
   expect(seen.spoofJumps).toEqual([
-    { target: 'bridge nat PREROUTING handle 9', comment: 'macspoofchk-a-eth0', of: 'veth1' },
+    { target: 'bridge nat PREROUTING handle 9', comment: 'macspoofchk-a-eth0', of: 'veth1', isReached: true },
   ])
 })
 

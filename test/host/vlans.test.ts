@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readLinks, readVlans } from '../../src/host/ip-json.ts'
-import { parseMasquerade } from '../../src/host/nft.ts'
+import { parseMasquerade } from '../../src/host/nft-json.ts'
 
 const recorded = (name: string): string => readFileSync(join(import.meta.dirname, '../fixtures/tools', name), 'utf8')
 /** One document a line, as a batch prints them. */
@@ -57,9 +57,11 @@ test("elements of Pontoon's own tables, and the sets that rules look into", () =
       ['bridge pontoon guarded_macs veth1 . 02:00:00:00:00:03', owner],
     ]),
     served: new Set(['bridge pontoon guarded_ports', 'bridge pontoon guarded_macs']),
+    idle: new Set(),
   })
   expect(read('inet')).toEqual({
     elements: new Map([['inet pontoon vlan_gateways cni0 . 02:00:00:00:00:09', 'cni0.100']]),
     served: new Set(['inet pontoon vlan_gateways']),
+    idle: new Set(),
   })
 })

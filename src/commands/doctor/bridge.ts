@@ -3,7 +3,6 @@ import { nameOf } from '../../core/kinds.ts'
 import type { Resource } from '../../core/resource.ts'
 import { linesOf, shellWord, sysctlCommand } from '../ops.ts'
 import type { Repair } from '../repair/plan.ts'
-import { count } from '../text.ts'
 import { type Finding, type NetworkFacts, ofEach } from './facts.ts'
 
 type Local = Omit<Finding, 'network'>
@@ -21,24 +20,6 @@ export const foreignBridge = ofEach(({ network: { netconf } }, { links }) => {
       isSafe: false,
     },
   ]
-})
-
-/** Those of these pods that came to it before the configuration was changed. */
-export const changedBridge = ofEach(({ known, network: { netconf, file } }) => {
-  const elsewhere = known.filter(
-    ({ entry, isDead }) => !isDead && entry.bridge !== '' && entry.bridge !== netconf.bridge,
-  )
-  return [...new Set(elsewhere.map(({ entry }) => entry.bridge))].map((bridge) => {
-    const pods = count(elsewhere.filter(({ entry }) => entry.bridge === bridge).length, 'living pod')
-    return {
-      check: 'bridge-changed',
-      level: 'error',
-      what: `${pods} came to ${bridge}, and the configuration says ${netconf.bridge}`,
-      why: 'the subnet is behind two bridges: old and new pods don’t reach each other, nor the node all of them',
-      fix: `vi ${shellWord(file)}  # "bridge": "${bridge}", as long as they live`,
-      isSafe: false,
-    }
-  })
 })
 
 /** What of it costs the pods what, and is mended by which command. */

@@ -1,5 +1,6 @@
 /** The checks, in the order in which their findings are told: what stops everything first. */
-import { changedBridge, drift, foreignBridge, mtu, obstacles } from './bridge.ts'
+import { drift, foreignBridge, mtu, obstacles } from './bridge.ts'
+import { changedBridge, changedVlan } from './changed.ts'
 import { firstPlace, gone, names, none, overlap, readable, routeElsewhere, subnetElsewhere } from './conf.ts'
 import type { Check, Facts, Finding } from './facts.ts'
 import { forwarding } from './forward.ts'
@@ -23,6 +24,7 @@ const CHECKS: readonly Check[] = [
   xtablesLock,
   foreignBridge,
   changedBridge,
+  changedVlan,
   vlanFiltering,
   overlap,
   subnetElsewhere,

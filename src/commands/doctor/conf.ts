@@ -3,6 +3,7 @@
 import { holds } from '../../core/allocate.ts'
 import { type Cidr, contains, formatCidr, overlaps, parseCidr } from '../../core/ip.ts'
 import type { RangeSet } from '../../core/ranges.ts'
+import { gatewayDeviceOf } from '../../core/vlans.ts'
 import type { ConfFile } from '../networks.ts'
 import { shellWord } from '../ops.ts'
 import { count } from '../text.ts'
@@ -140,9 +141,10 @@ export const overlap: Check = ({ networks }) =>
 
 export const subnetElsewhere = ofEach((network, { links }) => {
   const { bridge, vlan } = network.network.netconf
-  // Of a bridge that the network had before, its pods are told of.
-  const bridges = [bridge, ...network.known.map(({ entry }) => entry.bridge)]
-  const own = bridges.flatMap((name) => [name, `${name}.${vlan}`])
+  // Of a bridge or VLAN that the network had before, its pods are told of.
+  const places = [{ bridge, vlan }, ...network.known.map(({ entry }) => ({ ...entry, vlan: entry.vlan ?? vlan }))]
+  const bridges = places.map((place) => place.bridge)
+  const own = [...bridges, ...places.map(gatewayDeviceOf)]
   return subnetsOf(network).flatMap((subnet) =>
     [...links.values()]
       .filter(({ name, master }) => !own.includes(name) && !bridges.includes(master ?? ''))

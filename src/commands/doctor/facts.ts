@@ -158,6 +158,7 @@ export const FINDINGS = [
   'xtables-lock',
   'bridge-foreign',
   'bridge-changed',
+  'vlan-changed',
   'bridge-gone',
   'bridge-down',
   'bridge-wrong',

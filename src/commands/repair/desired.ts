@@ -1,4 +1,5 @@
 /** What the living attachments of a network should have on the host, by index and configuration. */
+import type { NetConf } from '../../cni/netconf.ts'
 import { hostMacOf, hostVethOf, keyOf, labelOf } from '../../core/attachment.ts'
 import { describe } from '../../core/describe.ts'
 import { type Cidr, contains, formatCidr, type Ip, networkOf, parseCidr, widthOf } from '../../core/ip.ts'
@@ -60,8 +61,7 @@ interface Around {
 }
 
 export function desiredOfOne(view: NetworkView, entry: IndexEntry, around: Around): readonly Resource[] {
-  // A pod stays on the bridge that it came to, whatever the configuration says by now.
-  const netconf = { ...view.network.netconf, bridge: entry.bridge || view.network.netconf.bridge }
+  const netconf = netconfOf(view, entry)
   const { links, mac, natChain, routes } = around
   const device = gatewayDeviceOf(netconf)
   const have = links.get(device)
@@ -93,15 +93,21 @@ export function desiredOfOne(view: NetworkView, entry: IndexEntry, around: Aroun
   })
 }
 
+/** A pod stays on the bridge and in the VLAN that it came to, whatever the configuration says by now. */
+function netconfOf({ network: { netconf } }: NetworkView, { bridge, vlan }: IndexEntry): NetConf {
+  return { ...netconf, bridge: bridge || netconf.bridge, vlan: vlan ?? netconf.vlan }
+}
+
 /**
  * Its addresses, with the gateways that the configuration gives them. Another IPAM plugin gave them to ADD alone:
  * those that the network has put on its bridge are noted.
  */
-export function assignedTo({ network, sets }: NetworkView, { addresses }: IndexEntry): readonly Assigned[] {
-  const noted = isDelegated(network.netconf) ? notedGateways(network, gatewayDeviceOf(network.netconf)) : []
-  return addresses.flatMap((text) => {
+export function assignedTo(view: NetworkView, entry: IndexEntry): readonly Assigned[] {
+  const netconf = netconfOf(view, entry)
+  const noted = isDelegated(netconf) ? notedGateways(view.network, gatewayDeviceOf(netconf)) : []
+  return entry.addresses.flatMap((text) => {
     const cidr = parseCidr(text)
-    return cidr ? [{ cidr, gateway: gatewayOf(cidr, sets, noted) }] : []
+    return cidr ? [{ cidr, gateway: gatewayOf(cidr, view.sets, noted) }] : []
   })
 }
 

@@ -18,7 +18,11 @@ export const masquerade: Kind<Of<'masquerade'>> = {
     const comment = seen.masquerade.elements.get(elementOf(want))
     if (comment === undefined) return seen.masqueraded.has(formatIp(want.address)) ? PRESENT : ABSENT
     // The comment may be a former owner's, whom nobody removed. What counts is what becomes of the packets.
-    return seen.masquerade.served.has(setOf(want)) ? PRESENT : different('a rule that masquerades', 'none')
+    if (seen.masquerade.served.has(setOf(want))) return PRESENT
+    return different(
+      'a rule that masquerades',
+      seen.masquerade.idle?.has(setOf(want)) ? 'one that is not reached' : 'none',
+    )
   },
   create: (want) => [
     {
@@ -28,6 +32,11 @@ export const masquerade: Kind<Of<'masquerade'>> = {
     },
   ],
   remove: (want) => [{ tool: 'nft', lines: deletionOf(elementOf(want)), whenMissing: [] }],
+  repair(want, seen) {
+    // A rule that is there would be there twice.
+    if (!seen.masquerade.idle?.has(setOf(want))) return masquerade.create(want)
+    return [{ tool: 'nft', lines: [additionOf(elementOf(want), want.attachment)], whenMissing: wayTo(familyOf(want)) }]
+  },
 }
 
 /** `inet cni_plugins_masquerade pods_… 10.9.0.2`: how an element is called here, and the key of those observed. */
@@ -56,8 +65,12 @@ export function deletionOf(element: string): readonly string[] {
 
 /** `inet cni_plugins_masquerade pods_…`: family, table and set, as nft wants them. */
 function setOf(want: Of<'masquerade'>): string {
-  const family = want.inet ? 'inet' : want.subnet.ip.family === 4 ? 'ip' : 'ip6'
-  return `${family} ${TABLE} ${setName(want)}`
+  return `${familyOf(want)} ${TABLE} ${setName(want)}`
+}
+
+function familyOf({ inet, subnet }: Of<'masquerade'>): string {
+  if (inet) return 'inet'
+  return subnet.ip.family === 4 ? 'ip' : 'ip6'
 }
 
 /** Everything that belongs to a network has this in front of its name. */
@@ -90,13 +103,24 @@ function isSingle({ ip, prefix }: Cidr): boolean {
 /** Everything below the element. `create set` makes the second of two that race fail as a whole. */
 function setUp(want: Of<'masquerade'>): readonly string[] {
   const { network } = want.attachment
-  const [family = '', , set = ''] = setOf(want).split(' ')
+  const family = familyOf(want)
+  const set = setName(want)
   const ip = want.subnet.ip.family === 4 ? 'ip' : 'ip6'
   const type = want.subnet.ip.family === 4 ? 'ipv4_addr' : 'ipv6_addr'
   const subnet = nameOf(want.subnet)
   const stays = [...(isSingle(want.subnet) ? [] : [want.subnet]), ...(want.exclude ?? [])].map(formatCidr)
   const others = stays.length > 1 ? `{ ${stays.join(', ')} }` : stays[0]
   const leaves = want.snatTo ? `snat ${family === 'inet' ? `${ip} ` : ''}to ${formatIp(want.snatTo)}` : 'masquerade'
+  return [
+    ...wayTo(family),
+    `create set ${family} ${TABLE} ${set} { type ${type}; comment ${quoted(`net: ${network}, ${subnet}`)}; }`,
+    `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${others ? `${ip} daddr != ${others} ` : ''}${leaves} ` +
+      `comment ${quoted(`net: ${network}, ${subnet}`)}`,
+  ]
+}
+
+/** The chains, and what leads packets from the kernel to the rules of all networks. */
+function wayTo(family: string): readonly string[] {
   const multicast = [
     ...(family === 'ip6' ? [] : ['ip daddr 224.0.0.0/4']),
     ...(family === 'ip' ? [] : ['ip6 daddr ff00::/8']),
@@ -108,9 +132,6 @@ function setUp(want: Of<'masquerade'>): readonly string[] {
     `flush chain ${family} ${TABLE} postrouting`,
     ...multicast.map((match) => `add rule ${family} ${TABLE} postrouting ${match} return`),
     `add rule ${family} ${TABLE} postrouting goto ${RULES}`,
-    `create set ${family} ${TABLE} ${set} { type ${type}; comment ${quoted(`net: ${network}, ${subnet}`)}; }`,
-    `add rule ${family} ${TABLE} ${RULES} ${ip} saddr @${set} ${others ? `${ip} daddr != ${others} ` : ''}${leaves} ` +
-      `comment ${quoted(`net: ${network}, ${subnet}`)}`,
   ]
 }
 
