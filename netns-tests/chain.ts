@@ -20,8 +20,7 @@ export interface Pod {
 }
 
 /** Where the plugins of a list are: Pontoon's names in the lab's own folder, the others among the reference's. */
-const programOf = (type: string): string =>
-  type === 'pontoon' ? `/opt/cni/bin/${type}` : `${REFERENCE ?? '/usr/lib/cni'}/${type}`
+const programOf = (type: string): string => (type === 'pontoon' ? `/opt/cni/bin/${type}` : `${REFERENCE}/${type}`)
 
 function call(lab: Lab, verb: string, plugin: Json, pod: Omit<Pod, 'result'>, prevResult: Json): Done {
   const { name, cniVersion } = pod.list

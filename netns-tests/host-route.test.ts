@@ -54,6 +54,7 @@ forEachExecutable((executable) => {
       const lab = await openLab(executable)
       putConf(lab, alone())
       const one = add(lab, 'a', alone(), call)
+      lab.must('ln', '-s', `${REFERENCE}/static`, '/opt/cni/bin')
       expect(toolJson(lab, 'doctor').findings).toEqual([])
       lab.must('ip', 'link', 'set', BRIDGE, 'down')
       lab.must('ip', 'link', 'set', BRIDGE, 'up')

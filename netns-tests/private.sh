@@ -1,7 +1,8 @@
 # Makes the inside of a new network and mount namespace (sh, sourced; $1 = the executable, or a folder of plugins).
 #
 # /run, /var/lib/cni, /opt/cni/bin and /etc/cni/net.d become empty and private. Their parents are overlaid first: so
-# nothing is made outside, and what is removed outside takes no mount along. The executable is bound, not copied.
+# nothing is made outside, and what is removed outside takes no mount along. The executable is bound, not copied. Other
+# folders of plugins become empty, too.
 mount -t tmpfs -o mode=755 tmpfs /run
 for dir in /var/lib/cni /opt/cni/bin /etc/cni/net.d; do
   top=${dir%%/cni*}
@@ -12,6 +13,10 @@ for dir in /var/lib/cni /opt/cni/bin /etc/cni/net.d; do
 done
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir /run/netns
+# What distributions have of plugins differs from machine to machine.
+for dir in /usr/lib/cni /usr/libexec/cni /usr/local/lib/cni /usr/local/libexec/cni; do
+  [ ! -d $dir ] || [ $dir = "${REFERENCE_DIR:-}" ] || mount -t tmpfs -o mode=755 tmpfs $dir
+done
 mount -t sysfs sysfs /sys || true
 ip link set lo up
 echo 0 >/proc/sys/net/ipv4/ip_forward

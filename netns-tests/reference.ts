@@ -5,7 +5,6 @@ const places = [
   process.env.REFERENCE_DIR,
   '/var/cache/cni-clients/root/sid/usr/lib/cni',
   '/var/cache/cni-clients/root/bookworm/usr/lib/cni',
-  '/usr/lib/cni',
 ]
 
 export const REFERENCE = places.find((place) => place !== undefined && existsSync(`${place}/host-local`))

@@ -95,6 +95,7 @@ forEachExecutable((executable) => {
     putConf(lab, network)
     const call = { path: `/opt/cni/bin:${REFERENCE}` }
     const one = add(lab, 'a', network, call)
+    lab.must('ln', '-s', `${REFERENCE}/static`, '/opt/cni/bin')
     expect(toolJson(lab, 'doctor').findings).toEqual([])
     lab.must('ip', 'addr', 'flush', 'dev', BRIDGE, 'scope', 'global')
     expect(toolJson(lab, 'doctor').findings).toMatchObject([{ check: 'gateway-missing' }])
