@@ -4,6 +4,7 @@
  */
 import * as engine from '#engine'
 import { withoutPrefix } from '../core/ip.ts'
+import type { FileStat } from '../engine/engine.ts'
 import { statIfThere } from '../host/files.ts'
 import { bootId, listEntries } from '../host/index-files.ts'
 import { bootTime } from '../host/machine.ts'
@@ -127,12 +128,14 @@ export async function freeForgotten(network: Network, wanted: Wanted): Promise<R
     await lockStore(storeFolder, false, (store) => {
       const ground = groundOf(network, wanted, past)
       let notes = ''
+      const now = engine.now()
       for (const address of names.slice(i, i + PORTION)) {
-        const owner = ownerOfRest(store, address, ground)
-        const reserved = isFirst && owner === undefined ? (reservedAt(storeFolder, address) ?? 0) : 0
-        if (reserved > engine.now()) doubts.set(address, reserved)
-        if (owner === undefined) continue
-        if (owner === 'own') own.push(address)
+        const seen = statIfThere(pathOf(storeFolder, address))
+        if (seen?.kind !== 'file') continue
+        const owner = ownerOfRest(store, address, seen, ground)
+        if (owner === undefined) {
+          if (isFirst && seen.modified > now) doubts.set(address, seen.modified)
+        } else if (owner === 'own') own.push(address)
         else if (releaseAlien(store, address)) {
           freed++
           notes += noteOf(address, owner)
@@ -176,10 +179,9 @@ function groundOf(network: Network, wanted: Wanted, { boot, living, doubts }: Pa
 function ownerOfRest(
   { folder }: LockedStore,
   address: string,
+  seen: FileStat,
   { boot, doubts, isKnown, isLiving, spared, thorough }: Ground,
 ): string | undefined {
-  const seen = statIfThere(pathOf(folder, address))
-  if (seen?.kind !== 'file') return undefined
   const isOld = seen.modified < boot || doubts.get(address) === seen.modified
   const isNobodys = isAged(seen.modified) && (seen.size === 0 || isOld || thorough)
   const mayGo = (isOld || isNobodys) && !isKnown(address)
